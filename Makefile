@@ -39,7 +39,7 @@ test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, plant
 	    $$(grep -rl --include='test_*.py' hypothesis tests)
 	@$(BIN)/python tools/mutants.py --sample 60 --green --workers 2
 
-fuzz: $(ENV)  ## every public callable under hostile arguments; a quarter of an hour
+fuzz: $(ENV)  ## formulas and public callables under hostile arguments; a quarter of an hour
 	@$(BIN)/pytest -q -n 0 tests/fuzz
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider

@@ -6,9 +6,10 @@
   if (window.llmserveInLab) return;
 
   const OURS = "figure.live, figure.step, .question, [data-sourced], .sourced";
-  const STYLES = ["book.css", "provenance.css", "lab.css"];
-  const RUNTIME = ["vega.js", "tables.js", "keep.js", "live.js", "step.js", "question.js",
-    "provenance.js"];
+  const STYLES = ["book.css", "text.css", "lists.css", "provenance.css", "lab.css"];
+  const RUNTIME = ["vega.js", "tables.js", "si.js", "keep.js", "address.js",
+    "figure_parts.js", "live.js", "step.js", "question.js",
+    "provenance_records.js", "provenance_text.js", "provenance.js"];
 
   /* ---- The runtime: fetched once, when the first figure or question is there. ---- */
   function loadRuntime({ here, script }) {

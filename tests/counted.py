@@ -45,18 +45,29 @@ Counter = Callable[[random.Random], Case]
 COUNTED: dict[Formula, Counter] = {}
 # executed: the mechanism itself runs, and a meter counts what it did;
 # enumerated: something smaller plays it out, item by item, step by step;
-# unrolled: the author's product or sum as a loop. It catches slips of the pen alone.
+# unrolled: the author's own steps once more. It catches slips of the pen alone, and
+# says why nothing executes its formula.
 Kind = Literal["executed", "enumerated", "unrolled"]
 KINDS: dict[Formula, Kind] = {}
+WHY: dict[Formula, str] = {}
 
 
-def counts(formula: Formula, *, by: Kind = "unrolled") -> Callable[[Counter], Counter]:
+def counts(
+    formula: Formula, *, by: Kind, why: str = ""
+) -> Callable[[Counter], Counter]:
     """Register a function that counts what ``formula`` states in closed form.
 
-    A count that does not say how it counts is taken for the weakest kind.
+    ``why`` says of a count that is unrolled why nothing executes its formula.
     """
     one_of("by", by, Kind)
+    if (by == "unrolled") != bool(why):
+        raise ValueError(
+            f"why must say of {formula.label} why nothing executes it if its count is "
+            f"unrolled, and only then, got {why!r} for {by}"
+        )
     KINDS[formula] = by
+    if why:
+        WHY[formula] = why
 
     def register(counter: Counter) -> Counter:
         if formula in COUNTED:

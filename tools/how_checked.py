@@ -33,7 +33,7 @@ PAGE = ROOT / "chapters" / "how_checked.md"
 NAMED_CLAIMS = 6
 # What computes or prints a formula is not a mechanism that is counted.
 ARGUMENTS = ("formulas", "arguments", "article", "models")
-NOT_A_MECHANISM = ("formula", "notation", "catalog", "checks", "page")
+NOT_A_MECHANISM = ("formula", "notation", "catalog", "checks", "boundary", "page")
 HEAD = """\
 # How this book is checked
 
@@ -54,8 +54,9 @@ can be left out.
 Below, for every formula: what counts it, in which file of the repository, and which
 claims of the sources call it when they are recomputed. *Executed*: the mechanism itself
 runs, and a meter counts what it did. *Enumerated*: something smaller plays it out, item
-by item. *Unrolled*: the formula's product or sum as a loop, which catches slips of the
-pen alone. *Runs* names the rooms of the library whose code runs in a count.
+by item. *Unrolled*: the formula's own steps once more, which catches slips of the pen
+alone; then it says why nothing executes it. *Runs* names the rooms of the library whose
+code runs in a count.
 """
 
 
@@ -109,6 +110,8 @@ def counted_by(formula: Formula) -> str:
     ran = mechanisms(counter)
     kind = counted.KINDS[formula]
     how = f"{kind}, runs {', '.join(ran)}" if ran else kind
+    if formula in counted.WHY:
+        how = f"{how}: {counted.WHY[formula]}"
     says = " ".join((inspect.getdoc(counter) or "").split("\n\n")[0].split())
     name = getattr(counter, "__name__", "a function")
     return f"Count: `{name}` in `{place.as_posix()}` ({how}). {says}".strip()

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from llmserve_lab.capacity import runs, triangle
-from llmserve_lab.capacity.page import figures, minutes, stills
+from llmserve_lab.capacity.page import charts, figures, minutes, stills
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths, per_bin
+from llmserve_lab.disaggregation.goodput import ENOUGH
+from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.workloads import azure
+from tests.page import drawn
 
 
 def test_the_hour_is_the_published_one() -> None:
@@ -61,3 +64,28 @@ def test_a_step_log_sums_to_the_stored_run() -> None:
 )
 def test_every_picture_can_be_drawn(made: Callable[[], StaticFigure]) -> None:
     assert "<svg" in made().html()
+
+
+@pytest.mark.parametrize("load", triangle.LOADS, ids=str)
+@pytest.mark.parametrize(("first", "each"), [(1, 1), (1, 2), (2, 1)])
+def test_a_point_has_the_ink_of_the_target_that_more_requests_miss(
+    load: triangle.MeanLengths, first: int, each: int
+) -> None:
+    figure = figures.cost_latency()
+    menus = {c.name: c.options for c in figure.controls if isinstance(c, Choice)}
+    at = {"ttft": menus["ttft"][first], "tpot": menus["tpot"][each]}
+    dots = drawn.marks(figure, "symbol", load=str(load), **at)
+    names = {ink.name: name for name, ink in charts.INKS.items()}
+    found = triangle.points(demand=load)
+    lasting = [p for p in found if p.ttft_s <= triangle.LASTS_S]
+    assert len(dots) == len(lasting)
+    for dot, point in zip(dots, lasting, strict=True):
+        missed = {
+            "TTFT missed": 1 - point.soon[first],
+            "TPOT missed": 1 - point.steady[each],
+        }
+        name = names[dot["ink"]]
+        if point.kept[first][each] >= ENOUGH:
+            assert name == charts.KEPT
+        else:
+            assert missed[name] == max(missed.values())

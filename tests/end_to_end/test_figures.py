@@ -22,6 +22,7 @@ from llmserve_lab.end_to_end.replies import reply
 from llmserve_lab.end_to_end.story import PROMPT
 from llmserve_lab.end_to_end.toy import toy
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.step.figure import StepFigure
 
 TINY = {"prompt_len": 10.0, "new_tokens": 10.0}
 
@@ -91,6 +92,13 @@ def test_the_ways_to_attend_differ_in_what_they_leave_out() -> None:
     assert undivided.weights()[-1].max() > first.weights()[-1].max()
 
 
+def inks_of(figure: StepFigure, number: int, top: float) -> list[str]:
+    """Inks of the keys and values of one half in one pass."""
+    rows = figure.rows["cells"]
+    alive = [row for row in rows if row["since"] == number]
+    return [row["ink"] for row in alive if 0 < row["y"] - top < loop.BLOCKS]
+
+
 def test_the_loop_s_columns_are_those_of_its_passes() -> None:
     figure = loop.loop()
     once, again = loop.runs().values()
@@ -98,11 +106,7 @@ def test_the_loop_s_columns_are_those_of_its_passes() -> None:
     totals = [0, 0]
     for number, pair in enumerate(zip(once.passes, again.passes, strict=True)):
         for half, (top, one) in enumerate(zip(loop.TOPS.values(), pair, strict=True)):
-            inks = [
-                row["ink"]
-                for row in figure.rows["cells"]
-                if row["since"] == number and 0 < row["y"] - top < loop.BLOCKS
-            ]
+            inks = inks_of(figure, number, top)
             repeated = pair[0].reused if one is pair[1] else 0
             assert inks.count("idle") == loop.BLOCKS * repeated
             assert inks.count("new") == loop.BLOCKS * (one.computed - repeated)
@@ -111,6 +115,9 @@ def test_the_loop_s_columns_are_those_of_its_passes() -> None:
         counters = figure.frame("both loops", number).counters
         assert counters[0] == f"{pair[0].computed} with, {pair[1].computed} without"
         assert counters[1] == f"{totals[0]} with, {totals[1]} without"
+        kept = inks_of(figure, number, loop.TOPS["with a KV cache"]).count("cache")
+        per_token = MODELS[loop.LLAMA].kv_bytes_per_token()
+        assert counters[2] == kept / loop.BLOCKS * per_token  # what is drawn as kept
     assert totals == [11, 60]
 
 

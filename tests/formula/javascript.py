@@ -8,6 +8,10 @@ from typing import Any
 import quickjs
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
+SCRIPTS = (
+    *("tables.js", "si.js", "keep.js", "address.js", "figure_parts.js"),
+    *("live.js", "step.js", "question.js"),
+)
 PAGE = """
 var window = {addEventListener() {}};
 var document = {readyState: "loading", addEventListener() {}, getElementById() {}};
@@ -20,7 +24,7 @@ def engine() -> quickjs.Context:
     """A JavaScript engine with all scripts loaded and Vega's functions by name."""
     context = quickjs.Context()
     context.eval(PAGE)
-    for name in ("tables.js", "keep.js", "live.js", "step.js", "question.js"):
+    for name in SCRIPTS:
         context.eval((ASSETS / name).read_text("utf8"))
     return context
 

@@ -23,7 +23,15 @@ from llmserve_lab.formula.latex import _upright
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.formula.text import si
-from tests.counted import COUNTED, cases, load, share_of_kinds
+from tests.counted import (
+    COUNTED,
+    KINDS,
+    WHY,
+    cases,
+    counts,
+    load,
+    share_of_kinds,
+)
 
 every_formula = pytest.mark.parametrize("formula", formulas(), ids=lambda f: f.label)
 load(Path(__file__).parent.parent)
@@ -147,6 +155,17 @@ def test_a_count_for_every_formula_and_no_other(
 ) -> None:
     assert set(COUNTED) == set(formulas())
     record_property("report", f"{len(COUNTED)} formulas counted: {share_of_kinds()}")
+
+
+def test_a_count_says_why_nothing_executes_its_formula_if_it_is_unrolled() -> None:
+    unrolled = {formula for formula, kind in KINDS.items() if kind == "unrolled"}
+    assert unrolled == set(WHY)
+    other = next(iter(set(KINDS) - unrolled))
+    refused: list[Any] = [{"by": "unrolled"}, {"by": "executed", "why": "a slip"}]
+    for options in refused:
+        with pytest.raises(ValueError, match="why must say"):
+            counts(other, **options)
+    assert KINDS[other] != "unrolled" and other not in WHY
 
 
 def test_labels_are_unique_and_can_stand_in_an_address() -> None:

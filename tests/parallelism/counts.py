@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 from llmserve_lab.cluster.ledger import Wire
@@ -11,7 +12,7 @@ from llmserve_lab.parallelism.pipeline import decode_plan, pipelined, prefill_pl
 from llmserve_lab.parallelism.rows import sequence_parallel
 from llmserve_lab.parallelism.stages import layers_of
 from llmserve_lab.parallelism.timeline import Timeline, timeline
-from llmserve_lab.transformer import Transformer, tiny_shape
+from llmserve_lab.transformer import Meter, Transformer, tiny_shape
 from tests.counted import Case, counts
 
 FLOAT = 8  # bytes of a number in NumPy
@@ -111,14 +112,21 @@ def stage_hop_s(rng: random.Random) -> Case:
     return Case(values, wire.seconds(record.wire))
 
 
-@counts(f.PIPE_LINEAR_S)
+@counts(f.PIPE_LINEAR_S, by="executed")
 def linear_s(rng: random.Random) -> Case:
-    """Row by row, parameter by parameter: a multiplication and an addition."""
-    values = {key: rng.randint(1, 5) for key in ("params_active", "batch", "chunk")}
-    flops = sum(
-        2 for _ in range(values["batch"] * values["chunk"] * values["params_active"])
+    """Prompts go through a pipeline; one meter reads along on all of its stages."""
+    values: dict[str, float] = {key: rng.randint(1, 5) for key in ("batch", "chunk")}
+    meter = Meter()
+    model: Any = Transformer(MODEL.shape)
+    model.block = partial(MODEL.block, run=meter.on())
+    model.logits = partial(MODEL.logits, run=meter.on())
+    prompts = [[1] * int(values["chunk"])] * int(values["batch"])
+    pipelined(model, prefill_plan([prompts]), rng.randint(1, 4))
+    values["params_active"] = sum(
+        each.params_active for each in MODEL.shape.tensors() if len(each.shape) == 2
     )
-    return Case(values | {"peak_flops": 7.0, "eff_compute": 0.5}, flops / 3.5)
+    rates = {"peak_flops": 7.0, "eff_compute": 0.5}
+    return Case(values | rates, meter.linear_flops / 3.5)
 
 
 @counts(f.PIPE_PAIRS_S, by="enumerated")

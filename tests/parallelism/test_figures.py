@@ -11,7 +11,7 @@ from llmserve_lab.parallelism.context import ContextTurn, context_parallel
 from llmserve_lab.parallelism.dealing import zigzag
 from llmserve_lab.parallelism.model import PROMPT, SMALL
 from llmserve_lab.parallelism.online import KEYS, QUERIES, TOKENS, VALUES, play
-from llmserve_lab.parallelism.page import figures, pipe_steps
+from llmserve_lab.parallelism.page import figures, pipe_steps, ring_steps
 from llmserve_lab.parallelism.page import questions as module
 from llmserve_lab.parallelism.pipeline import pipelined, prefill_plan
 from llmserve_lab.parallelism.rows import (
@@ -43,6 +43,16 @@ def test_every_cell_of_the_pipeline_is_a_pass_or_idle() -> None:
         assert len(cells) == 4 * line.makespan
         assert len(idle) / len(cells) == pytest.approx(line.bubble)
         assert len(log.frames) == line.makespan
+
+
+def test_a_hop_sends_the_keys_and_the_values_of_one_gpu() -> None:
+    """Numbers, counted in the lists that the toy attends to, each of width one."""
+    (log,) = figures.ring().logs.values()
+    held = (len(KEYS) + len(VALUES)) / len(play(ring_steps.GPUS))
+    for hops, frame in enumerate(log.frames):
+        assert frame.counters[:2] == (hops, hops * held)
+    pairs = TOKENS * (TOKENS + 1) / 2  # of queries with their own and earlier keys
+    assert log.frames[-1].counters[2] == pairs / ring_steps.GPUS
 
 
 def test_the_map_has_the_bytes_of_runs() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab.tensor_parallel import published
+from llmserve_lab.tensor_parallel.page import stills
 from llmserve_lab.tensor_parallel.published import Doubling
 from llmserve_lab.validation import dense_rows
+from tests.page import drawn
 
 
 def test_pairs_differ_in_nothing_but_their_gpus() -> None:
@@ -37,3 +39,17 @@ def test_a_pair_that_is_no_doubling_is_refused() -> None:
     row = published.doublings()[0].row
     with pytest.raises(ValueError, match="n_gpus must be twice"):
         Doubling(row, 3 * row.tp, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("degree", stills.INKS)
+def test_each_axis_of_the_gains_has_what_it_is_called(degree: int) -> None:
+    """Marks are a fiftieth wide, so a gain is drawn within half of that."""
+    (panel,) = drawn.panels(stills.gains)
+    (points,) = drawn.lines(panel)[stills.INKS[degree].name]
+    pairs = published.by_degree(degree)
+    for place, title in enumerate((panel.get_xlabel(), panel.get_ylabel())):
+        found = [getattr(each, title.partition(":")[0]) for each in pairs]
+        for at in (point[place] for point in points):
+            assert min(abs(gain - at) for gain in found) <= 0.01 + 1e-9
+        for gain in found:
+            assert min(abs(gain - point[place]) for point in points) <= 0.01 + 1e-9

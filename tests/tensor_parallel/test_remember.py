@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -11,13 +13,15 @@ from llmserve_lab.catalog.evidence.collectives import (
     ENGINE_RUNS,
     NCCL_RUNS,
 )
-from llmserve_lab.cluster import run
+from llmserve_lab.cluster import calibration, run
+from llmserve_lab.cluster import formulas as wires
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import DEVICE, MODEL
 from llmserve_lab.tensor_parallel.model import forward
 from llmserve_lab.tensor_parallel.page.figures import STOPS
 from llmserve_lab.transformer import Transformer, tiny_shape
+from tests.page.test_takeaways import sentences
 
 USUAL = running_example.PROMPT + running_example.ANSWER
 
@@ -56,6 +60,23 @@ def test_the_switch_takes_over_where_the_engine_changes() -> None:
     changes = float(ENGINE_LIMITS[8].one_shot)
     assert 0.5 < worked.turn_bytes() / changes < 2
     assert round(worked.turn_rows()) == 12
+
+
+def test_the_sentence_says_on_which_side_the_switch_is_faster() -> None:
+    (said,) = (each for each in sentences("tensor_parallel") if "switch" in each)
+    words = re.search(r"(Above|Below) .* adds up (faster|slower) than one shot", said)
+    assert words
+    for rows in (worked.turn_rows() / 2, 2 * worked.turn_rows()):
+        size = {"n_ranks": 8.0, "tensor_bytes": rows * worked.row_bytes()}
+        switch_s, shot_s = (
+            float(formula.at({**kind.known(), **size}))
+            for formula, kind in (
+                (wires.IN_SWITCH_S, calibration.in_switch()),
+                (wires.ONE_SHOT_S, calibration.one_shot()),
+            )
+        )
+        told = (rows > worked.turn_rows()) is (words[1] == "Above")
+        assert (switch_s < shot_s) is (told is (words[2] == "faster"))
 
 
 @pytest.mark.parametrize("batch", [int(b) for b in STOPS["batch"]])

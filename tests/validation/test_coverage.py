@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.validation import coverage
+from llmserve_lab.validation import Predictor, coverage
 from llmserve_lab.validation.bands import INSIDE, half_width, stretch
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.coverage import Trial
@@ -66,3 +66,38 @@ def test_a_tenth_less_would_not_cover() -> None:
     with pytest.raises(ValueError, match="stretch must be at most"):
         far = {"a": Trial(np.array([9.0]), np.full((1, 60), 0.01))}
         coverage.stretch_of({by: {"tpot": far} for by in coverage.TRIED}, "tpot")
+
+
+def test_a_power_is_chosen_while_the_name_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The trials that choose it are of rows without the name, one name at a time."""
+    away = []
+
+    def watched(predictor: Predictor) -> coverage.Trials:
+        here = {by: set(predictor.label(by)) for by in coverage.STRETCHED_FOR}
+        away.append([(by, n) for by, n in everything if n not in here[by]])
+        trial = drawn(len(away), 0.02 * len(away))
+        return {by: {kind: {"a": trial} for kind in KINDS} for by in coverage.TRIED}
+
+    everything = [
+        (by, str(name))
+        for by in coverage.STRETCHED_FOR
+        for name in np.unique(sample().label(by))
+    ]
+    outer = {
+        by: {
+            kind: {n: drawn(9, 0.08) for label, n in everything if label == by}
+            for kind in KINDS
+        }
+        for by in coverage.TRIED
+    }
+    monkeypatch.setattr(coverage, "trials", watched)
+    found = coverage.nested(sample(), outer)
+    for place, (by, name) in enumerate(everything):
+        assert (by, name) in away[place]
+        chosen = {"a": drawn(place + 1, 0.02 * (place + 1))}
+        power, held = found[by][name]["tpot"]
+        assert coverage.share(chosen, power) >= INSIDE
+        assert power == 1 or coverage.share(chosen, power - coverage.STEP) < INSIDE
+        assert held == coverage.share({name: outer[by]["tpot"][name]}, power)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab import running_example
-from llmserve_lab.how_wrong.wording import with_ends
+from llmserve_lab.how_wrong.wording import per_cent, with_ends
 from llmserve_lab.validation import (
     Band,
     Setting,
@@ -76,7 +76,7 @@ def test_one_server_has_no_interval() -> None:
     one = sample().subset(servers == servers[0])
     found = score(one, one.predict(achieved()), "tpot")
     assert found.interval is None and found.n == len(one.rows)
-    assert with_ends(found.mean, found.interval).endswith("(one server)")
+    assert with_ends(found.mean, found.interval) == per_cent(found.mean)
 
 
 def test_times_dealt_out_anew_cannot_be_predicted() -> None:

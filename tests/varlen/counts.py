@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_left
 from collections.abc import Callable
 
 from llmserve_lab.formula.formula import Formula
+from llmserve_lab.transformer import Meter, Transformer, tiny_shape
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.strategies import Outcome
 from tests.counted import Case, counts
@@ -95,38 +97,46 @@ def packed_intensity(rng: random.Random) -> Case:
     return Case(of(f.PACKED_INTENSITY, lengths, bytes_weight=width), flops / read)
 
 
-def one_more_token(
-    values: dict[str, float], pairs: Callable[[int], int]
-) -> tuple[dict[str, float], int]:
-    """Let one prompt grow until attention does more FLOPs than the linear layers."""
-    length = met = 0
-    flops_per_row = 2 * values["params_active"]
-    while met * values["attn_flops_per_pair"] <= length * flops_per_row:
-        length += 1
-        met += pairs(length)
-    return values, length
+def overtaken(rng: random.Random, done: Callable[[Meter], int]) -> Case:
+    """Run prompts, and find the shortest with more FLOPs in attention than elsewhere.
 
+    As many are not yet more.
+    """
+    heads = rng.randint(2, 4)
+    tiny = tiny_shape(
+        n_layers=rng.randint(1, 2),
+        d_model=rng.randint(4, 9),
+        vocab=7,
+        n_heads=heads,
+        n_kv_heads=heads,
+        d_head=2 * rng.randint(1, 3),
+    )
+    runs = Transformer(tiny)
 
-def toy(rng: random.Random) -> dict[str, float]:
-    """A model whose crossover is not far, and not at a whole number."""
-    return {
-        "params_active": rng.randint(100, 900) + 0.3,
-        "attn_flops_per_pair": float(rng.randint(4, 40)),
+    def late(length: int) -> bool:
+        meter = Meter()
+        runs.forward([1] * length, run=meter.on())
+        return done(meter) > meter.linear_flops
+
+    first = bisect_left(range(1, 1000), True, key=late) + 1
+    products = [each for each in tiny.tensors() if len(each.shape) == 2]
+    values = {
+        "params_active": sum(each.params_active for each in products),
+        "attn_flops_per_pair": tiny.attn_flops_per_pair(),
     }
+    return Case(values, first, lambda length: math.floor(length) + 1)
 
 
-@counts(f.OVERTAKE_PROMPT, by="unrolled")
+@counts(f.OVERTAKE_PROMPT, by="executed")
 def overtake_prompt(rng: random.Random) -> Case:
-    """Each new row sees itself and all before it."""
-    values, first = one_more_token(toy(rng), lambda row: row)
-    return Case(values, first, math.ceil)
+    """The pairs that count are those that the mask lets through."""
+    return overtaken(rng, lambda meter: meter.useful_attn_flops)
 
 
-@counts(f.OVERTAKE_SQUARE, by="unrolled")
+@counts(f.OVERTAKE_SQUARE, by="executed")
 def overtake_square(rng: random.Random) -> Case:
-    """Each new token adds a row and a column to the square."""
-    values, first = one_more_token(toy(rng), lambda row: 2 * row - 1)
-    return Case(values, first, math.ceil)
+    """The whole square counts, as it is computed."""
+    return overtaken(rng, lambda meter: meter.attn_flops)
 
 
 @counts(f.PACKED_RIDGE_ROWS, by="executed")

@@ -132,3 +132,14 @@ def test_more_prompts_mean_more_padding() -> None:
     pairs = product(AZURE_PROMPTS, pairwise(SIZES))
     for service, (less, more) in pairs:
         assert padding_share(service, less) < padding_share(service, more)
+
+
+def test_the_sentence_says_on_which_side_attention_does_more() -> None:
+    """Beyond the prompt at which it overtakes; before it the linear layers do more."""
+    figure = figures.attention_share()
+    words = r"attention does (more|fewer) FLOPs than the linear layers from prompts of "
+    (said,) = re.findall(words + r"\{overtake_prompt\} on", figure.sentence)
+    for prompt in figures.PROMPTS:
+        known = figure.values(row_prompt=prompt)
+        beyond, more = prompt > known["overtake_prompt"], known["attn_share"] > 0.5
+        assert beyond is (more is (said == "more"))
