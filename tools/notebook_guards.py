@@ -209,6 +209,14 @@ TAGS = re.compile(r"<summary>.*?</summary>|<[^>]+>", re.DOTALL)
 MARKUP = re.compile(r"\]\(|`|\*\*|\{\w+\}")
 
 
+def columns_are_named(_name: str, notebook: Notebook) -> Iterator[str]:
+    """Each column of a table in prose has a heading: a screen reader says it."""
+    for number, cell in numbered(notebook, "markdown"):
+        for head in re.findall(r"(?m)^(\|.*\|)\n\|[ :|-]+\|$", source(cell)):
+            if not all(each.strip() for each in head[1:-1].split("|")):
+                yield f"cell {number}: a column of {head!r} has no heading"
+
+
 def folds_are_rendered(_name: str, notebook: Notebook) -> Iterator[str]:
     """Markdown under a tag of a fold needs a blank line first, or it stays raw."""
     for number, cell in numbered(notebook, "markdown"):
@@ -235,5 +243,6 @@ GUARDS: tuple[Guard, ...] = (
     glued_numbers_are_said,
     numbered_by_name,
     takeaways_are_sentences,
+    columns_are_named,
     folds_are_rendered,
 )

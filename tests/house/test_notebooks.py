@@ -95,6 +95,7 @@ PLANTED: list[tuple[str, int, Callable[[Cell], object]]] = [
     ("numbered_by_name", 0, write("See exercise 3.")),
     ("numbered_by_name", 1, write("ridge = 2  # Figure 2.1")),
     ("takeaways_are_sentences", 0, write("Hold on: `test_it_holds`.")),
+    ("columns_are_named", 0, write("| | a |\n|---|---|\n| 1 | 2 |")),
     (
         "folds_are_rendered",
         0,

@@ -137,6 +137,7 @@ def test_rows_may_be_lists_and_are_frozen() -> None:
     [
         ((" ", ["x"], []), ValueError, "caption must say what"),
         (("t", [], []), ValueError, "columns must name at least one"),
+        (("t", ["", "a"], []), ValueError, "columns must each have a name"),
         (("t", ["x"], [[1], [1, 2]]), ValueError, "row 2 must have 1 cells, got 2"),
         (
             ("t", ["x"], [[float("nan")]]),

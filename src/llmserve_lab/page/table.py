@@ -51,8 +51,8 @@ class Table:
 
     Raises:
         TypeError: a cell is neither text nor a number.
-        ValueError: the caption is empty, there is no column, a row has another length
-            than the heading, or a number is not finite.
+        ValueError: the caption is empty, there is no column or one without a name, a
+            row has another length than the heading, or a number is not finite.
     """
 
     caption: str
@@ -69,6 +69,8 @@ class Table:
             )
         if not self.columns:
             raise ValueError("columns must name at least one column, got none")
+        if not all(each.strip() for each in self.columns):
+            raise ValueError(f"columns must each have a name, got {self.columns!r}")
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "rows", tuple(tuple(row) for row in self.rows))
         object.__setattr__(self, "notes", tuple(self.notes))

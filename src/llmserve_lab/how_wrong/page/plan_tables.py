@@ -106,7 +106,7 @@ def plans() -> Table:
     return Table(
         f"Plans for the same demand, each with the most clients, up to the "
         f"{example.CLIENTS} measured, that keep the promises",
-        ("", *(name for name, *_ in PLANS), "measured"),
+        ("of a plan", *(name for name, *_ in PLANS), "measured"),
         rows,
         notes=(
             "Risk: share of the vLLM rows with a public script that were slower than "

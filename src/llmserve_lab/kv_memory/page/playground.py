@@ -91,5 +91,5 @@ def show(*, model: str, gpu: str, gpus: str, context: int) -> str:
         (f"cache of a request of {context:,} tokens", f"{one / GB:.3f} GB"),
         ("requests that fit, nothing shared", f"{int(left // one):,}"),
     ]
-    table = Table(f"{model}, {gpus} × {gpu}", ("", ""), rows)
+    table = Table(f"{model}, {gpus} × {gpu}", ("what", "how much"), rows)
     return picture.html() + table._repr_html_()
