@@ -18,7 +18,7 @@ from tests.workloads.real import real
 from benchmarks import Line
 from llmserve_lab import catalog
 from llmserve_lab.engine import Chunked, IterationCost, Pool, Request, simulate
-from llmserve_lab.engine.scheduler.order import (
+from llmserve_lab.engine.scheduler.queue_order import (
     FCFS,
     Order,
     Priority,

@@ -10,7 +10,7 @@ from math import log2
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog.data.nvidia_to_hopper import L1_BYTES_PER_SM
+from llmserve_lab.catalog.data.nvidia_ampere_to_hopper import L1_BYTES_PER_SM
 
 Agrees = Callable[[float, float], bool]
 DISCLOSED = [each for each in catalog.ACCELERATORS.values() if each.disclosed]

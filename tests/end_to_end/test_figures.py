@@ -11,12 +11,12 @@ from llmserve_lab.end_to_end.loops import both_loops
 from llmserve_lab.end_to_end.page import (
     drawings,
     figures,
+    forward_pass,
     heat,
     loop,
     rows,
     stills,
     turn,
-    way,
 )
 from llmserve_lab.end_to_end.replies import reply
 from llmserve_lab.end_to_end.story import PROMPT
@@ -139,7 +139,7 @@ def test_the_angle_is_the_start_plus_distance_times_speed(key_at: int) -> None:
 
 
 def test_the_way_ends_where_the_next_pass_begins() -> None:
-    figure = way.way()
+    figure = forward_pass.way()
     last = [r for r in figure.rows["cells"] if r["ink"] == "new"][-1]
     answer = reply(PROMPT).text
     assert answer.startswith(last["text"].replace("␣", " "))
@@ -183,7 +183,7 @@ def test_bars_are_shares_of_what_may_be_drawn() -> None:
 
 
 def test_stations_to_come_are_pale() -> None:
-    figure = way.way()
+    figure = forward_pass.way()
     for frame in range(len(figure.logs["pass"].frames)):
         there = [
             row
@@ -191,7 +191,7 @@ def test_stations_to_come_are_pale() -> None:
             if row.get("since", 0) <= frame < row.get("until", 99)
         ]
         inks = [row["ink"] for row in there]
-        later = len(way.BANDS) - 1 - frame
+        later = len(forward_pass.BANDS) - 1 - frame
         assert len({r["y"] for r in there if r["ink"] == "empty"}) == max(later, 0)
         assert "new" in inks
         assert all(row["text"] for row in there if row["ink"] != "empty")

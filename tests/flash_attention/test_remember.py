@@ -10,7 +10,7 @@ from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention import measured
 from llmserve_lab.flash_attention.arguments import BOOK, decode, head, heads
 from llmserve_lab.flash_attention.page import figures
-from llmserve_lab.flash_attention.unchanged import decode_saving, work
+from llmserve_lab.flash_attention.pairs_and_bytes import decode_saving, work
 from llmserve_lab.running_example import device
 from llmserve_lab.transformer import (
     HbmMeter,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.quantization import eviction as ev
+from llmserve_lab.quantization import kv_eviction as ev
 from llmserve_lab.quantization import tiny_model as tm
 from llmserve_lab.quantization.page import forgetting
 

@@ -10,7 +10,7 @@ from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.quantization import (
     decision,
-    eviction,
+    kv_eviction,
     measured,
     outliers,
     tables,
@@ -244,7 +244,7 @@ def test_the_tiny_model_is_rounded_in_five_formats() -> None:
 
 def test_what_the_figure_forgets_is_gone() -> None:
     head = forgetting.small_head()
-    for name, kept in eviction.kept_by(head, forgetting.KEEP).items():
+    for name, kept in kv_eviction.kept_by(head, forgetting.KEEP).items():
         log = forgetting.forgetting().logs[name]
         gone = [row for row in log.tables["cells"] if row["ink"] == "idle"]
         assert len(gone) == forgetting.PLACES - len(kept)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.evidence import quantization as papers
-from llmserve_lab.quantization import eviction, measured, outliers, tables
+from llmserve_lab.quantization import kv_eviction, measured, outliers, tables
 from llmserve_lab.quantization.page import figures
 from llmserve_lab.quantization.page.controls import BATCHES, CONTEXTS
 from llmserve_lab.quantization.page.forgetting import KEEP, small_head
@@ -115,11 +115,11 @@ def test_the_error_of_all_columns_flatters() -> None:
 
 def test_the_kind_of_token_matters_more_than_the_number() -> None:
     """Remember 5: the figure's head, and other made-up heads too."""
-    shown = eviction.kept_by(small_head(), KEEP)
+    shown = kv_eviction.kept_by(small_head(), KEEP)
     small = {name: small_head().error(kept) for name, kept in shown.items()}
     assert small["window"] > 9 and small["observed attention"] < 0.05
     for seed in (3, 5, 9, 12):
-        head = eviction.synthetic_head(seed=seed)
-        few, many = (eviction.kept_by(head, keep) for keep in (32, 128))
+        head = kv_eviction.synthetic_head(seed=seed)
+        few, many = (kv_eviction.kept_by(head, keep) for keep in (32, 128))
         assert head.error(few["observed attention"]) < 0.2
         assert head.error(many["window"]) > 4 * head.error(few["observed attention"])

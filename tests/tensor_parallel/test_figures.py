@@ -13,8 +13,9 @@ from llmserve_lab import running_example
 from llmserve_lab.cluster import ring_trace
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.page.step.figure import StepFigure
-from llmserve_lab.tensor_parallel import article, by_four
+from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel import formulas as f
+from llmserve_lab.tensor_parallel import small_matrices as small
 from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import (
     CHOSEN_MACHINES,
@@ -55,8 +56,8 @@ def numbers(rows: list[dict[str, Any]], y: float) -> list[str]:
 def test_the_last_frame_of_a_cut_shows_the_product_of_one_gpu(log: str) -> None:
     figure = cut_steps.cut_by_columns_or_rows()
     rows = shown(figure, log, "cells", 3)
-    whole = [f"{x:g}".replace("-", "−") for x in (by_four.X @ by_four.W).ravel()]
-    assert numbers(rows, cut_steps.below(cut_steps.TOP, by_four.W)) == 2 * whole
+    whole = [f"{x:g}".replace("-", "−") for x in (small.X @ small.W).ravel()]
+    assert numbers(rows, cut_steps.below(cut_steps.TOP, small.W)) == 2 * whole
 
 
 @pytest.mark.parametrize(
@@ -64,14 +65,14 @@ def test_the_last_frame_of_a_cut_shows_the_product_of_one_gpu(log: str) -> None:
 )
 def test_both_chains_end_in_the_result_of_one_gpu(log: str, frame: int) -> None:
     figure = cut_steps.two_matrices_chained()
-    right = by_four.relu(by_four.NARROW @ by_four.UP) @ by_four.DOWN
-    low = cut_steps.below(cut_steps.LOW, by_four.DOWN)
+    right = small.relu(small.NARROW @ small.UP) @ small.DOWN
+    low = cut_steps.below(cut_steps.LOW, small.DOWN)
     rows = shown(figure, log, "cells", frame)
     assert numbers(rows, low) == 2 * [f"{x:g}" for x in right.ravel()]
 
 
 def test_chained_the_cuts_exchange_once() -> None:
-    paired, gathered = (by_four.execute_two(cut) for cut in ("paired", "gathered"))
+    paired, gathered = (small.execute_two(cut) for cut in ("paired", "gathered"))
     assert paired.ledger.calls(rank=0) == 1 and gathered.ledger.calls(rank=0) == 2
     sent = [done.ledger.sent_bytes(rank=0) / 8 for done in (paired, gathered)]
     figure = cut_steps.two_matrices_chained()

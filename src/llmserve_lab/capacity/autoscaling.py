@@ -26,10 +26,10 @@ from llmserve_lab.capacity.trace import MINUTE_S, Requests, some
 from llmserve_lab.checks import at_least, one_of, positive, whole
 from llmserve_lab.engine import Pool, Report, Request, Routing
 from llmserve_lab.engine.arrivals import OpenLoop
+from llmserve_lab.engine.deployment import MOST_REPLICAS
 from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.engine.metrics.report import report_of
 from llmserve_lab.engine.metrics.request_log import RequestLog
-from llmserve_lab.engine.pool import MOST_REPLICAS
 from llmserve_lab.engine.replica import Replica
 from llmserve_lab.engine.scheduler.sequence import Sequence as Running
 from llmserve_lab.engine.system import System

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.catalog.data.nvidia_to_hopper import GH100
+from llmserve_lab.catalog.data.nvidia_ampere_to_hopper import GH100
 from llmserve_lab.catalog.evidence.kernels import LENT_SMS, OVERLAP_SLOWDOWN
 from llmserve_lab.deepseek.calibration.constants import BALANCEDNESS, HOST
 from llmserve_lab.deepseek.calibration.kernel_efficiency import (

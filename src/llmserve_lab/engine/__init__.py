@@ -5,6 +5,7 @@
 what each iteration runs, ``timing`` how long it takes, ``metrics`` what came of it.
 """
 
+from llmserve_lab.engine.deployment import Disaggregated, Pool
 from llmserve_lab.engine.execute import ExecutedRun, execute
 from llmserve_lab.engine.metrics.events import RequestEvent
 from llmserve_lab.engine.metrics.iteration_log import IterationFrame, IterationLog
@@ -13,14 +14,7 @@ from llmserve_lab.engine.metrics.iteration_record import (
     ScheduledTokens,
 )
 from llmserve_lab.engine.metrics.report import Report
-from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.routing import LeastLoaded, PrefixAware, Routing
-from llmserve_lab.engine.scheduler.order import (
-    Fcfs,
-    Order,
-    Priority,
-    ShortestPromptFirst,
-)
 from llmserve_lab.engine.scheduler.policies import (
     Chunked,
     ChunkedWithin,
@@ -31,6 +25,12 @@ from llmserve_lab.engine.scheduler.policies import (
     Static,
 )
 from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
+from llmserve_lab.engine.scheduler.queue_order import (
+    Fcfs,
+    Order,
+    Priority,
+    ShortestPromptFirst,
+)
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.engine.simulate import simulate

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from llmserve_lab.engine.arrivals import OpenLoop
+from llmserve_lab.engine.deployment import Disaggregated, Pool
 from llmserve_lab.engine.metrics.iteration_record import ScheduledTokens
 from llmserve_lab.engine.metrics.report import Report, report_of
 from llmserve_lab.engine.metrics.request_log import RequestLog
-from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.replica import Replica
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.system import System

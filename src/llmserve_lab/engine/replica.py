@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
+from llmserve_lab.engine.deployment import Pool
 from llmserve_lab.engine.kv_transfer import KVTransfer
 from llmserve_lab.engine.metrics.counters import Progress, ReplicaCounters
 from llmserve_lab.engine.metrics.events import EventLog
 from llmserve_lab.engine.metrics.iteration_record import ScheduledTokens
 from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
-from llmserve_lab.engine.pool import Pool
 from llmserve_lab.engine.scheduler.paged_memory import PagedMemory
 from llmserve_lab.engine.scheduler.policies import Plan
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes

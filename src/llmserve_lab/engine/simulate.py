@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sized
 
 from llmserve_lab.engine.arrivals import ArrivalSource, ClosedLoop, OpenLoop
+from llmserve_lab.engine.deployment import Disaggregated, Pool
 from llmserve_lab.engine.metrics.report import Report, report_of
 from llmserve_lab.engine.metrics.request_log import RequestLog
-from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.system import StopCondition, System
 

@@ -13,10 +13,10 @@ from math import inf
 from operator import attrgetter
 
 from llmserve_lab.engine.arrivals import ArrivalSource
+from llmserve_lab.engine.deployment import Disaggregated, Pool
 from llmserve_lab.engine.kv_transfer import KVTransfer
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
-from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.replica import Replica
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence

@@ -8,7 +8,7 @@ simulated memory (:mod:`llmserve_lab.engine.scheduler.paged_memory`) stand on th
 
 from llmserve_lab.paged_cache.allocator import BlockCopy, PagedAllocator
 from llmserve_lab.paged_cache.block_hash import ROOT, block_hash, chained_hashes
-from llmserve_lab.paged_cache.pool import BlockEvent, BlockPool, NoFreeBlockError
+from llmserve_lab.paged_cache.block_pool import BlockEvent, BlockPool, NoFreeBlockError
 
 __all__ = [
     "ROOT",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from llmserve_lab.checks import whole, whole_number, whole_numbers
 from llmserve_lab.paged_cache.block_hash import ROOT, block_hash, chained_hashes
-from llmserve_lab.paged_cache.pool import BlockPool, NoFreeBlockError
+from llmserve_lab.paged_cache.block_pool import BlockPool, NoFreeBlockError
 
 LARGEST_ID = 1 << 63  # of what a block's hash is made of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from llmserve_lab.catalog.data.nvidia_blackwell import B200, B300, GB200, RTX_PRO_6000
-from llmserve_lab.catalog.data.nvidia_to_hopper import (
+from llmserve_lab.catalog.data.nvidia_ampere_to_hopper import (
     A100_80,
     H20,
     H100,
@@ -14,6 +13,7 @@ from llmserve_lab.catalog.data.nvidia_to_hopper import (
     H800,
     L40S,
 )
+from llmserve_lab.catalog.data.nvidia_blackwell import B200, B300, GB200, RTX_PRO_6000
 from llmserve_lab.catalog.data.other_makers import (
     ASCEND_910C,
     MI300X,

@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 
 from llmserve_lab.catalog.data.links import IB_NDR
-from llmserve_lab.catalog.data.nvidia_to_hopper import H100, H800
+from llmserve_lab.catalog.data.nvidia_ampere_to_hopper import H100, H800
 from llmserve_lab.catalog.evidence.articles import ARTICLE_FLOPS
 from llmserve_lab.catalog.records.cited import Cited, cite_in, fraction
 

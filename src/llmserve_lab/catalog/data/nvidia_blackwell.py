@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from llmserve_lab.catalog.data.nvidia_to_hopper import (
+from llmserve_lab.catalog.data.nvidia_ampere_to_hopper import (
     CONFIGURATOR,
     CUDA_RUNTIME,
     HALVED,

@@ -17,7 +17,7 @@ from llmserve_lab.catalog.data.links import (
     NEURON,
     TPU,
 )
-from llmserve_lab.catalog.data.nvidia_to_hopper import (
+from llmserve_lab.catalog.data.nvidia_ampere_to_hopper import (
     HBM_BUS,
     PACKAGE,
     tensor_peaks,

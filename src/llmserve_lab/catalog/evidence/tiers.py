@@ -7,7 +7,7 @@ all GPUs together may be more.
 from __future__ import annotations
 
 from llmserve_lab.catalog.data.links import PCI_SIG, PCIE4, PCIE5
-from llmserve_lab.catalog.data.nvidia_to_hopper import H100
+from llmserve_lab.catalog.data.nvidia_ampere_to_hopper import H100
 from llmserve_lab.catalog.records.accelerator import MemoryLevel
 from llmserve_lab.catalog.records.cited import Cited
 

@@ -2,8 +2,8 @@
 
 Static batching, continuous batching and chunked prefill differ here and nowhere else.
 A :class:`Policy` says how many rows of which request an iteration runs; its
-:class:`~llmserve_lab.engine.scheduler.order.Order` says which request is admitted next
-and which is preempted.
+:class:`~llmserve_lab.engine.scheduler.queue_order.Order` says which request is admitted
+next and which is preempted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 from llmserve_lab.checks import of_type, positive, whole
-from llmserve_lab.engine.scheduler.order import FCFS, Order
+from llmserve_lab.engine.scheduler.queue_order import FCFS, Order
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.engine.timing.cost import MANY, IterationLoad

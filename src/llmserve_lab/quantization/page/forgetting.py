@@ -8,7 +8,7 @@ import numpy as np
 
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
-from llmserve_lab.quantization import eviction
+from llmserve_lab.quantization import kv_eviction
 from llmserve_lab.quantization.page.steps import WIDTH, Row
 from llmserve_lab.quantization.schemes import relative_error
 
@@ -20,15 +20,15 @@ LEFT, LONGEST = 6.8, 7.0  # where the bars of the errors begin; the longest
 
 
 @cache
-def small_head() -> eviction.Head:
+def small_head() -> kv_eviction.Head:
     """The synthetic head with few tokens, so that each can be drawn."""
-    return eviction.synthetic_head(PLACES, seed=2, num_facts=3, observing=4)
+    return kv_eviction.synthetic_head(PLACES, seed=2, num_facts=3, observing=4)
 
 
 def forgetting() -> StepFigure:
     """Three choices of the tokens to keep, beside the attention each of them gets."""
     head = small_head()
-    kept = eviction.kept_by(head, KEEP, sinks=SINKS)
+    kept = kv_eviction.kept_by(head, KEEP, sinks=SINKS)
     names = list(kept)
     return StepFigure(
         name="forgetting",
@@ -73,7 +73,7 @@ def _again(weights: np.ndarray, kept: np.ndarray) -> np.ndarray:
     return left
 
 
-def _cells(head: eviction.Head, kept: np.ndarray) -> list[Row]:
+def _cells(head: kv_eviction.Head, kept: np.ndarray) -> list[Row]:
     """The tokens; from frame 1 the forgotten ones, from frame 2 the new attention."""
     weights = head.weights()[-1]
     again, stays = _again(weights, kept), set(kept.tolist())
@@ -96,7 +96,7 @@ def _cells(head: eviction.Head, kept: np.ndarray) -> list[Row]:
 
 
 def _error_rows(
-    head: eviction.Head, kept: dict[str, np.ndarray], chosen: str
+    head: kv_eviction.Head, kept: dict[str, np.ndarray], chosen: str
 ) -> dict[str, list[Row]]:
     """The error of each choice, on one scale; that of the chosen one grows with it.
 
@@ -129,7 +129,7 @@ def _error_rows(
 
 
 def _forgetting_log(
-    head: eviction.Head, name: str, choices: dict[str, np.ndarray]
+    head: kv_eviction.Head, name: str, choices: dict[str, np.ndarray]
 ) -> StepLog:
     """All tokens and their attention, then the choice, then the attention again."""
     weights, kept = head.weights()[-1], choices[name]

@@ -16,7 +16,7 @@ from llmserve_lab.page.palette import (
     Ink,
 )
 from llmserve_lab.page.still import StaticFigure, figure_style
-from llmserve_lab.quantization import eviction, outliers
+from llmserve_lab.quantization import kv_eviction, outliers
 from llmserve_lab.quantization.codecs import FORMATS, NumberFormat
 from llmserve_lab.quantization.measured import rate_gain
 from llmserve_lab.quantization.outliers import NUM_OUTLIERS
@@ -265,9 +265,9 @@ def forgotten() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(5.2, 2.8))
-    head = eviction.synthetic_head()
+    head = kv_eviction.synthetic_head()
     for name, ink in POLICIES.items():
-        errors = [head.error(eviction.kept_by(head, keep)[name]) for keep in KEPT]
+        errors = [head.error(kv_eviction.kept_by(head, keep)[name]) for keep in KEPT]
         axes.plot(
             [keep / len(head.keys) for keep in KEPT], errors, "o-", color=ink.light,
             label=name,
@@ -280,7 +280,7 @@ def forgotten() -> StaticFigure:
     axes.set_xlabel("share of the cache that is kept")
     axes.set_ylabel("error of the output (log)")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=3)
-    quarter = {k: head.error(p) for k, p in eviction.kept_by(head, 64).items()}
+    quarter = {k: head.error(p) for k, p in kv_eviction.kept_by(head, 64).items()}
     said = ", ".join(f"{name} {error:.0%}" for name, error in quarter.items())
     return StaticFigure.of(
         figure,

@@ -1,6 +1,7 @@
 """Matrices cut by columns, by rows and both, stepped on the numbers of two GPUs.
 
-What is drawn is what the ranks of :mod:`llmserve_lab.tensor_parallel.by_four` held.
+What is drawn is what the ranks of :mod:`llmserve_lab.tensor_parallel.small_matrices`
+held.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import numpy as np
 
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
-from llmserve_lab.tensor_parallel import by_four
-from llmserve_lab.tensor_parallel.by_four import CutProduct
+from llmserve_lab.tensor_parallel import small_matrices
+from llmserve_lab.tensor_parallel.small_matrices import CutProduct
 from llmserve_lab.transformer.arithmetic import Array
 
 Row = dict[str, Any]
@@ -41,7 +42,7 @@ def below(top: float, matrix: Array) -> float:
     return top + len(matrix) + GAP
 
 
-LOW = below(TOP, by_four.UP) + NEXT  # top of the second matrix
+LOW = below(TOP, small_matrices.UP) + NEXT  # top of the second matrix
 
 
 def cut_by_columns_or_rows() -> StepFigure:
@@ -51,7 +52,7 @@ def cut_by_columns_or_rows() -> StepFigure:
     return StepFigure(
         name="cuts",
         title="A cut by columns gives finished parts, a cut by rows unfinished sums",
-        scene=_scene(below(TOP, by_four.W) + 1.2),
+        scene=_scene(below(TOP, small_matrices.W) + 1.2),
         logs=logs,
         stills=((first, 1), (other, 1), (other, 2)),
         start=1,
@@ -67,7 +68,7 @@ def two_matrices_chained() -> StepFigure:
     return StepFigure(
         name="chain",
         title="Columns, then rows: one exchange for two matrices",
-        scene=_scene(below(LOW, by_four.DOWN) + 1.2),
+        scene=_scene(below(LOW, small_matrices.DOWN) + 1.2),
         logs=logs,
         stills=((first, 1), (first, 2), (other, 2)),
         start=2,
@@ -126,8 +127,8 @@ def _across(
     ]
 
 
-def _half(gpu: int, of: int = by_four.WIDTH) -> slice:
-    width = of // by_four.RANKS
+def _half(gpu: int, of: int = small_matrices.WIDTH) -> slice:
+    width = of // small_matrices.RANKS
     return slice(gpu * width, (gpu + 1) * width)
 
 
@@ -140,7 +141,7 @@ Named = tuple[float, Array, tuple[str, str, str]]
 def _words(*matrices: Named) -> list[Row]:
     """The GPUs' names, and those of input, matrix and output."""
     found: list[Row] = []
-    for gpu in range(by_four.RANKS):
+    for gpu in range(small_matrices.RANKS):
         at = gpu * APART
         found.append({"x": at + LEFT + 2, "y": 0.25, "text": f"GPU {gpu}"})
         for top, matrix, (taken, name, given) in matrices:
@@ -154,14 +155,14 @@ def _words(*matrices: Named) -> list[Row]:
 
 def _one(name: str, cut: str) -> StepLog:
     """Cut, multiply, exchange."""
-    done = by_four.execute_one(cut)
+    done = small_matrices.execute_one(cut)
     by_rows = cut == "rows"
     cells: list[Row] = []
     for gpu, share in enumerate(done.results):
         mine = (_half(gpu), ALL) if by_rows else (ALL, _half(gpu))
-        cells += _matrix(gpu, TOP, by_four.W, mine)
+        cells += _matrix(gpu, TOP, small_matrices.W, mine)
         cells += _down(gpu, TOP, share.features, _half(gpu).start if by_rows else 0)
-        at = below(TOP, by_four.W)
+        at = below(TOP, small_matrices.W)
         cells += _outputs(gpu, at, share, by_rows, since=1, exchanged=2)
     sent = done.ledger.sent_bytes(rank=0) / FLOAT
     weights = float(done.results[0].weight.size)
@@ -172,7 +173,7 @@ def _one(name: str, cut: str) -> StepLog:
         Frame(told[2], (weights, sent, 1.0)),
         Frame(told[3], (weights, sent, 1.0)),
     ]
-    words = _words((TOP, by_four.W, ("x", "W", "xW")))
+    words = _words((TOP, small_matrices.W, ("x", "W", "xW")))
     return StepLog(tuple(frames), {"cells": cells, "words": words})
 
 
@@ -201,21 +202,21 @@ def _outputs(
 
 def _two(name: str, cut: str) -> StepLog:
     """Two matrices on top of each other; the first output is the second input."""
-    done = by_four.execute_two(cut)
+    done = small_matrices.execute_two(cut)
     paired = cut == "paired"
     second = 2 if paired else 3  # the frame in which the second matrix multiplies
     cells: list[Row] = []
     for gpu, (one, two) in enumerate(done.results):
-        cells += _matrix(gpu, TOP, by_four.UP, (ALL, _half(gpu)))
-        outputs = (ALL, _half(gpu, by_four.DOWN.shape[1]))
+        cells += _matrix(gpu, TOP, small_matrices.UP, (ALL, _half(gpu)))
+        outputs = (ALL, _half(gpu, small_matrices.DOWN.shape[1]))
         mine = (_half(gpu), ALL) if paired else outputs
-        cells += _matrix(gpu, LOW, by_four.DOWN, mine)
+        cells += _matrix(gpu, LOW, small_matrices.DOWN, mine)
         cells += _down(gpu, TOP, one.features, 0)
         cells += _hidden(gpu, one, two, paired)
-        at = below(LOW, by_four.DOWN)
+        at = below(LOW, small_matrices.DOWN)
         cells += _outputs(gpu, at, two, paired, since=second, exchanged=second + 1)
-    first = (TOP, by_four.UP, ("x", "W", "h"))
-    words = _words(first, (LOW, by_four.DOWN, ("", "V", "hV")))
+    first = (TOP, small_matrices.UP, ("x", "W", "h"))
+    words = _words(first, (LOW, small_matrices.DOWN, ("", "V", "hV")))
     return StepLog(
         _frames_of_two(done.results[0], cut), {"cells": cells, "words": words}
     )
@@ -224,7 +225,7 @@ def _two(name: str, cut: str) -> StepLog:
 def _hidden(gpu: int, one: CutProduct, two: CutProduct, paired: bool) -> list[Row]:
     """The features between the matrices: under the first, and beside the second."""
     first = _half(gpu).start
-    under = below(TOP, by_four.UP)
+    under = below(TOP, small_matrices.UP)
     found = _across(gpu, under, one.product, first, "new", since=1)
     if paired:
         return found + _down(gpu, LOW, two.features, first, since=1)
