@@ -148,6 +148,8 @@ def test_a_kept_group_is_nearly_always_used() -> None:
     assert grouped_router.places_reached(1) == 1
     with pytest.raises(ValueError, match="places must divide 256 experts, got 7"):
         grouped_router.places_reached(7)
+    with pytest.raises(ValueError, match="places must divide 256 experts, got 7"):
+        grouped_router.routed(1, places=7)
 
 
 def test_a_larger_group_leaves_memory_for_longer_requests() -> None:

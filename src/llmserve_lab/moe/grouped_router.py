@@ -32,9 +32,25 @@ def chosen(n_rows: int, seed: int = 0) -> Integers:
     return np.asarray(np.argsort(-flat, axis=1)[:, : SPEC.top_k])
 
 
+def experts_on_each(places: int) -> int:
+    """Experts of each of so many GPUs or nodes.
+
+    Raises:
+        ValueError: the experts cannot be dealt out to the places evenly.
+    """
+    whole(places=places)
+    if SPEC.n_experts % places:
+        raise ValueError(f"places must divide {SPEC.n_experts} experts, got {places}")
+    return SPEC.n_experts // places
+
+
 def routed(n_rows: int, seed: int = 0, places: int = ROUTER_GROUPS) -> list[int]:
-    """Experts read on each GPU; eight of them hold one of the router's groups each."""
-    read = np.unique(chosen(n_rows, seed)) // (SPEC.n_experts // places)
+    """Experts read on each GPU; eight of them hold one of the router's groups each.
+
+    Raises:
+        ValueError: the experts cannot be dealt out to the places evenly.
+    """
+    read = np.unique(chosen(n_rows, seed)) // experts_on_each(places)
     return [int(each) for each in np.bincount(read, minlength=places)]
 
 
@@ -55,7 +71,5 @@ def places_reached(places: int, n_rows: int = 5_000) -> float:
     Raises:
         ValueError: the experts cannot be dealt out to the places evenly.
     """
-    if places < 1 or SPEC.n_experts % places:
-        raise ValueError(f"places must divide {SPEC.n_experts} experts, got {places}")
-    where = np.sort(chosen(n_rows) // (SPEC.n_experts // places), axis=1)
+    where = np.sort(chosen(n_rows) // experts_on_each(places), axis=1)
     return float(1 + (np.diff(where, axis=1) > 0).sum(axis=1).mean())

@@ -22,14 +22,17 @@ from llmserve_lab.afd.page.panels import (
 from llmserve_lab.afd.simulation.bundle import Bundle
 from llmserve_lab.afd.simulation.length_distributions import Law
 from llmserve_lab.afd.theory import corrected_model
+from llmserve_lab.checks import whole
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 MOST = 16  # ratio of the ablations
+MOST_SEEDS = 100
 
 
 def steady(*, n_requests: int, n_seeds: int) -> Study:
     """The paper's setting in steady state at every ratio up to 32."""
+    whole(of="seed", most=MOST_SEEDS, n_seeds=n_seeds)
     return study(
         paper_setup.made(1),
         paper_setup.law(),

@@ -16,6 +16,7 @@ from llmserve_lab.afd.simulation.length_distributions import (
 )
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.catalog import accelerator
+from llmserve_lab.checks import whole
 from llmserve_lab.claims.afd.coefficients import known
 from llmserve_lab.claims.afd.setting import OPEN, exact, rounded, without_end
 from llmserve_lab.claims.article_07.setting import mixture_flops
@@ -27,6 +28,7 @@ KNOWN = paper_setup.known()
 H100 = accelerator("h100-sxm")
 MEAN, BATCH = paper_setup.PROMPT, paper_setup.BATCH
 SAME = {"rel_tol": 1e-6}
+MOST_WALKED = 10**4
 
 
 def planned() -> float:
@@ -42,6 +44,7 @@ def mean_of_law() -> float:
 
 def walked(steps: int) -> float:
     """The recursion ``next_decode_load``, step by step from nothing."""
+    whole(of="step", first=0, most=MOST_WALKED, steps=steps)
     load = 0.0
     for _ in range(steps):
         load = float(f.NEXT_DECODE_LOAD.at(KNOWN, decode_load=load))
@@ -59,6 +62,7 @@ def prompts_after(steps: int) -> float:
     A slot is taken at step j with chance u_j; its request is still there at the end if
     its answer is long enough. Prompts and answers are drawn apart.
     """
+    whole(of="step", first=0, most=MOST_WALKED, steps=steps)
     _, chances = Geometric.stopping(KNOWN["p_stop"], least=0).table()
     left = 1 - np.concatenate([[0.0], np.cumsum(chances)])  # longer than n steps
     taken = [1.0]
