@@ -20,29 +20,18 @@ def pipe_rate() -> Any:
     from llmserve_lab.extras import altair as alt
 
     at = {"n_batches": "datum.n_batches"}
-    bars = (
-        alt.Chart(alt.Data(values=[{"n_batches": m} for m in IN_FLIGHT]))
-        .transform_calculate(
-            rate=RATE.draws(f.PIPE_RATE, **at),
-            token=TOKEN.draws(f.PIPE_TOKEN_S, **at),
-            room=f"({f.STAGE_BYTES.browser(at)}) < hbm_bytes ? 1 : 0",
-            bottom="0",
-        )
-        .transform_calculate(
-            full="1 - datum.room",
-            framed="datum.n_batches == n_batches ? 1 : 0",
-        )
-    )
+    bars = alt.Chart()
     across = BATCHES.on("x", "n_batches", "ordinal")
     span = {"x": across, "y": RATE.on("y", "bottom"), "y2": "rate"}
     drawn = bars.mark_bar(width={"band": 0.7}, color=MEANINGS["compute"].css).encode(
         **span, fillOpacity=alt.FillOpacity("room:Q", scale=None, legend=None)
     )
     outline: dict[str, Any] = {"filled": False, "strokeWidth": 1.5}
-    full = bars.mark_bar(
+    full = bars.transform_filter("datum.room < 1").mark_bar(
         width={"band": 0.7}, stroke=GREY.css, strokeDash=[4, 3], **outline
     )
-    chosen = bars.mark_bar(width={"band": 0.8}, stroke=INK.css, **outline)
+    at_slider = bars.transform_filter("datum.n_batches == n_batches")
+    chosen = at_slider.mark_bar(width={"band": 0.8}, stroke=INK.css, **outline)
     words = bars.transform_calculate(
         said="datum.room < 1 ? (width < 400 ? 'full' : 'no room') : "
         "format(datum.token, '.3~r') + (width < 400 ? '' : ' ms')"
@@ -52,15 +41,16 @@ def pipe_rate() -> Any:
         color=INK.css,
         fontSize=alt.ExprRef("width < 400 ? 8.5 : 11"),
     )
-    return alt.layer(
+    layers = alt.layer(
         drawn,
-        full.encode(
-            **span,
-            strokeOpacity=alt.StrokeOpacity("full:Q", scale=None, legend=None),
-        ),
-        chosen.encode(
-            **span,
-            strokeOpacity=alt.StrokeOpacity("framed:Q", scale=None, legend=None),
-        ),
+        full.encode(**span),
+        chosen.encode(**span),
         words.encode(x=across, y=RATE.on("y", "rate"), text="said:N"),
+        data=alt.Data(values=[{"n_batches": m} for m in IN_FLIGHT]),
+    )
+    return layers.transform_calculate(  # once, whatever the number of layers
+        rate=RATE.draws(f.PIPE_RATE, **at),
+        token=TOKEN.draws(f.PIPE_TOKEN_S, **at),
+        room=f"({f.STAGE_BYTES.browser(at)}) < hbm_bytes ? 1 : 0",
+        bottom="0",
     )
