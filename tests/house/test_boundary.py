@@ -59,8 +59,14 @@ Call = Callable[[], object]
     ("call", "error", "message"),
     [
         (lambda: judged(3), TypeError, "name must be of type str, got 3"),
-        # No fact, only a guess: Python's own error is the better answer.
-        (lambda: judged("alp"), KeyError, "^'alp'$"),
+        (
+            lambda: judged("alp"),
+            UnknownKeyError,
+            "^name must be a key of what is known, got 'alp'$",
+        ),
+        # Not what was sought: no fact, so Python's own error is the better answer.
+        (lambda: judged("hill", way="down", steps=2, path={}), AttributeError, "slope"),
+        (lambda: judged("hill", 2**64), None, ""),
         (lambda: judged("hill", "x"), TypeError, "steps must be of type int, got 'x'"),
         (lambda: judged("hill", True, 1), None, ""),
         (lambda: judged("hill", 0), ZeroDivisionError, "division by zero"),

@@ -12,6 +12,7 @@ from llmserve_lab import catalog, workloads
 from llmserve_lab.afd.experiments.paper_setup import law
 from llmserve_lab.afd.simulation.bundle import Load
 from llmserve_lab.afd.theory.coefficients import layer
+from llmserve_lab.capacity import triangle
 from llmserve_lab.capacity.loads import arrivals
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.records.ffn import MoeFfn
@@ -33,6 +34,8 @@ from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.routing_sampler import draw as sampled
+from llmserve_lab.quantization import measured as quantized
+from llmserve_lab.quantization import outliers
 from llmserve_lab.running_example import cost, device, model
 from llmserve_lab.speculative.enumeration import law_of_a_pass
 from llmserve_lab.transformer import Transformer, generate, tile_reads
@@ -40,6 +43,7 @@ from llmserve_lab.transformer.cache import KVCache
 from llmserve_lab.transformer.flash_decoding import splits
 from llmserve_lab.transformer.paged import PagedKVStore
 from llmserve_lab.transformer.rowwise import split_heads
+from llmserve_lab.varlen import ranks, rowwise
 
 MOE = MoeFfn(d_ff=4, n_experts=4, n_shared=1, top_k=2, n_dense_layers=0, d_ff_dense=8)
 DEEPSEEK, TINY = catalog.model("deepseek-v3"), catalog.model("tiny-512")
@@ -229,6 +233,26 @@ NONSENSE: dict[str, Refused] = {
     "a bandwidth in FLOP/s": (
         lambda: replace(device(), hbm_bw=Cited(2, "FLOP/s", "datasheet", "a sheet")),
         "hbm_bw must be in byte/s (or a multiple), got FLOP/s",
+    ),
+    "a target that was not traced": (
+        lambda: triangle.goodput(triangle.points(), 0.3, 0.02),
+        "ttft_s must be one of (0.2, 0.5, 1.0, 2.0, 5.0), got 0.3",
+    ),
+    "a batch that was not measured": (
+        lambda: quantized.rate_gain("int4", 7),
+        "batch must be a key of what is known, got 7",
+    ),
+    "more outlier columns than columns": (
+        lambda: outliers.matrix(num_outliers=513),
+        "num_outliers must be at most 512, got 513",
+    ),
+    "a layer that is not there": (
+        lambda: next(rowwise.steps(Transformer(TINY), TINY.n_layers)),
+        f"layer must be below {TINY.n_layers}, got {TINY.n_layers}",
+    ),
+    "a model that is none, on ranks": (
+        lambda: ranks.forward_on_ranks(3, [1, 2], [0, 2], num_ranks=2),  # type: ignore
+        "model must be of type",
     ),
     "devices below zero": (
         lambda: replace(device(), num_devices=-3),

@@ -14,10 +14,12 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 
 from llmserve_lab.boundary.kinds import annotated, fits
+from llmserve_lab.checks import UnknownKeyError
 
 Function = Callable[..., Any]
 Values = Mapping[str, Any]
 LARGEST = 1e100  # beyond it, and below its inverse, float64 does not go far
+LONGEST = 2**63 - 1
 DEEP = 4
 SHORT = Repr()
 SHORT.maxstring = SHORT.maxother = 60
@@ -38,11 +40,17 @@ def raised(
     Raises:
         TypeError: an argument is not of its annotated kind.
         ValueError: it is none of the options, or a number that cannot be computed with.
+        UnknownKeyError: a table has nothing under it.
     """
     given = _given(function, args, kwargs)
     if given is None or _is_told(error) or not isinstance(error, JUDGED):
         return
-    found = _of_another_kind(function, given) or _beyond(given, f" ({error})")
+    found = (
+        _of_another_kind(function, given)
+        or _beyond(given, f" ({error})")
+        or _unknown_key(given, error)
+        or _too_long(given, f" ({error})")
+    )
     if found is not None:
         raise found from error
 
@@ -100,8 +108,10 @@ def _given(
 
 def _is_told(error: Exception) -> bool:
     """Whether the message speaks of an argument and its rule."""
-    text = str(error)
+    text, cause = str(error), error.__cause__
     is_of_book = type(error).__module__.startswith("llmserve_lab.")
+    if is_of_book and isinstance(cause, JUDGED):  # what went wrong on a rank
+        return _is_told(cause)
     return is_of_book or (" must " in text and not FOREIGN.search(text))
 
 
@@ -126,6 +136,30 @@ def _beyond(given: Values, why: str = "") -> Exception | None:
         if any(not math.isfinite(_size(each)) for each in _numbers(value)):
             return ValueError(f"{name} must be finite, got {shown}")
         return ValueError(f"{name} must be of a size to compute with, got {shown}{why}")
+    return None
+
+
+def _unknown_key(given: Values, error: Exception) -> Exception | None:
+    """The one argument under which a table has nothing."""
+    if not isinstance(error, KeyError) or not error.args:
+        return None
+    key = error.args[0]
+    keys = key if isinstance(key, tuple) else (key,)
+    plain = {k: v for k, v in given.items() if isinstance(v, str | int | float)}
+    sought = [name for name, value in plain.items() if value in keys]
+    if len(sought) != 1:
+        return None
+    value = SHORT.repr(given[sought[0]])
+    return UnknownKeyError(f"{sought[0]} must be a key of what is known, got {value}")
+
+
+def _too_long(given: Values, why: str) -> Exception | None:
+    """A whole number that no machine integer holds."""
+    for name, value in given.items():
+        numbers = [each for each in _numbers(value) if isinstance(each, int)]
+        if any(abs(each) > LONGEST for each in numbers):
+            shown = SHORT.repr(value)
+            return ValueError(f"{name} must fit in 64 bits, got {shown}{why}")
     return None
 
 

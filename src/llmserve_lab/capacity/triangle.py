@@ -158,6 +158,28 @@ def points(
     )
 
 
+def stored_ttft(ttft_s: float) -> int:
+    """Where a target is among those that are stored.
+
+    Raises:
+        ValueError: it is not among them.
+    """
+    if ttft_s not in TTFTS_S:
+        raise ValueError(f"ttft_s must be one of {TTFTS_S}, got {ttft_s!r}")
+    return TTFTS_S.index(ttft_s)
+
+
+def stored_tpot(tpot_s: float) -> int:
+    """The same for the other target.
+
+    Raises:
+        ValueError: it is not among them.
+    """
+    if tpot_s not in TPOTS_S:
+        raise ValueError(f"tpot_s must be one of {TPOTS_S}, got {tpot_s!r}")
+    return TPOTS_S.index(tpot_s)
+
+
 def goodput(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep both, between the rates on straight lines.
 
@@ -166,7 +188,7 @@ def goodput(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> floa
     Raises:
         ValueError: the targets are not among those that are stored.
     """
-    at = TTFTS_S.index(ttft_s), TPOTS_S.index(tpot_s)
+    at = stored_ttft(ttft_s), stored_tpot(tpot_s)
     shares = [each.kept[at[0]][at[1]] for each in found]
     if shares[0] < ENOUGH:
         return 0.0
@@ -175,13 +197,13 @@ def goodput(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> floa
 
 def rate_in_time(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep the TTFT target, whatever the other."""
-    first = TTFTS_S.index(ttft_s)
+    first = stored_ttft(ttft_s)
     return rate_kept([at.per_s for at in found], [at.soon[first] for at in found])
 
 
 def rate_in_pace(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep the TPOT target, whatever the other."""
-    each = TPOTS_S.index(tpot_s)
+    each = stored_tpot(tpot_s)
     return rate_kept([at.per_s for at in found], [at.steady[each] for at in found])
 
 

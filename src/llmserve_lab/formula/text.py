@@ -138,4 +138,4 @@ def _superscript(exponent: int) -> str:
 
 def kept(number: float) -> float:
     """A number to be stored: the last of its digits differ between processors."""
-    return number if number.is_integer() else float(f"{number:.12g}")
+    return number if float(number).is_integer() else float(f"{number:.12g}")

@@ -95,9 +95,15 @@ def synthetic_head(
     All queries share one direction, along which the first key lies, whose value is
     small: it takes what weight is left over. The queries also agree with the most
     recent keys, and with a few far back: facts that the question is about.
+
+    Raises:
+        ValueError: so many facts have no place in the first half.
     """
     whole(of="key", most=MOST_PLAYED, length=length)
     whole(of="query", most=MOST_PLAYED, observing=observing)
+    whole(first=0, of="fact", num_facts=num_facts)
+    if num_facts > (most := max(0, length // 2 - 8)):
+        raise ValueError(f"num_facts must be at most {most}, got {num_facts}")
     rng = np.random.default_rng(seed)
     width = 32
     ways = np.linalg.qr(rng.normal(size=(width, 3)))[0].T

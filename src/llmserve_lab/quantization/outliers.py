@@ -20,8 +20,13 @@ def matrix(*, num_outliers: int = NUM_OUTLIERS, times: float = TIMES) -> Array:
     """A made-up matrix [256, 512]: normal, with a few columns ``times`` as large.
 
     With such columns it is like activations, without them like most weights.
+
+    Raises:
+        ValueError: there are not so many columns.
     """
     whole(first=0, num_outliers=num_outliers)
+    if num_outliers > COLUMNS:
+        raise ValueError(f"num_outliers must be at most {COLUMNS}, got {num_outliers}")
     positive("times", times)
     rng = np.random.default_rng(4)
     made = rng.standard_normal((ROWS, COLUMNS))

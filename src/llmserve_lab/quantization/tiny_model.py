@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.quantization.codecs import Array
 from llmserve_lab.quantization.gptq import gptq, rtn
 from llmserve_lab.quantization.schemes import Scheme, quantize, relative_error
@@ -36,7 +36,7 @@ def model() -> Transformer:
 
 def text(num_tokens: int, *, seed: int) -> np.ndarray:
     """Token ids [n] of a text: the token of rank r is drawn with a chance like 1/r."""
-    whole(of="token", num_tokens=num_tokens)
+    whole(of="token", most=MOST_PLAYED, num_tokens=num_tokens)
     chance = 1.0 / np.arange(1, VOCAB + 1)
     drawn = np.random.default_rng(seed)
     return drawn.choice(VOCAB, size=num_tokens, p=chance / chance.sum())
@@ -66,8 +66,17 @@ def layer_inputs(of: Transformer, tokens: np.ndarray) -> dict[tuple[str, int], A
 
 
 def with_matrix(of: Transformer, name: str, block: int, weight: Array) -> Transformer:
-    """The same model with one matrix [in, out] replaced."""
+    """The same model with one matrix [in, out] replaced.
+
+    Raises:
+        ValueError: the model has no such block, or no such matrix.
+    """
     arrays = dict(of.weights.arrays)
+    whole(first=0, block=block)
+    if block >= of.shape.n_layers:
+        raise ValueError(f"block must be below {of.shape.n_layers}, got {block}")
+    if name not in arrays:
+        raise ValueError(f"name must be one of {', '.join(arrays)}, got {name!r}")
     arrays[name] = arrays[name].copy()
     arrays[name][block] = weight
     return Transformer(of.shape, weights=Weights(of.shape, arrays))
@@ -117,8 +126,13 @@ def with_outlier_channels(
 
     A norm multiplies them, the weights that read them are divided: SmoothQuant, run
     backwards. Returned are the model and the channels.
+
+    Raises:
+        ValueError: the model has not so many channels.
     """
     whole(of="channel", num=num)
+    if num > of.shape.d_model:
+        raise ValueError(f"num must be at most {of.shape.d_model}, got {num}")
     arrays = {name: array.copy() for name, array in of.weights.arrays.items()}
     width = of.shape.d_model
     loud = np.random.default_rng(SEED).choice(width, size=num, replace=False)

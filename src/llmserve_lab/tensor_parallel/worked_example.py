@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster.calibration import FittedReduce
 from llmserve_lab.cluster.formulas import GATHER_S
@@ -75,6 +76,7 @@ def ring_part_s(n_gpus: int, rows: int) -> float:
 
 def small_parts(n_gpus: int) -> dict[str, float]:
     """What of a token is neither weights nor the layers' fixed time, in ms."""
+    whole(n_gpus=n_gpus)
     known = DEFAULT | load() | {"n_ranks": float(n_gpus)}
     hidden = float(known["overlap"])
     seconds = {
@@ -131,6 +133,7 @@ def second_shot_gain(ranks: int = 8) -> tuple[float, float, float]:
     Returns:
         Bytes from which and up to which they would be the fastest, and by what share.
     """
+    whole(first=2, ranks=ranks)
     two, switch = calibration.two_shot(), calibration.in_switch()
     slope = 2 * (ranks - 1) / ranks * per_byte_s(two) - per_byte_s(switch)
     last = (switch.start_s - two.start_s) / slope
@@ -146,6 +149,7 @@ def turn_rows(ranks: int = 8) -> float:
 
 def second_shot_bytes(ranks: int = 4) -> float:
     """Bytes from which two shots are faster than one."""
+    whole(first=2, ranks=ranks)
     shot, two = calibration.one_shot(), calibration.two_shot()
     slope = (ranks - 1) * (per_byte_s(shot) - 2 / ranks * per_byte_s(two))
     return (two.start_s - shot.start_s) / slope
@@ -167,8 +171,14 @@ def cached_tokens(n_gpus: int) -> int:
 
 
 def tail_pairs(n_gpus: int = 8) -> tuple[float, float]:
-    """The tenth and the ninetieth percentile of measured gains that end there."""
+    """The tenth and the ninetieth percentile of measured gains that end there.
+
+    Raises:
+        ValueError: none was measured on so many GPUs.
+    """
     found = [each.measured for each in by_degree(n_gpus)]
+    if not found:
+        raise ValueError(f"n_gpus must be a measured number of GPUs, got {n_gpus!r}")
     low, high = np.percentile(found, [10, 90])
     return float(low), float(high)
 
@@ -201,6 +211,7 @@ def token(n_gpus: int = 4) -> dict[str, float]:
 
 def weights_gb(n_gpus: int = 1) -> float:
     """Weights that are read, in GB, on each of so many GPUs."""
+    whole(n_gpus=n_gpus)
     read = float(DEFAULT["params_read"]) * float(DEFAULT["bytes_weight"])
     return read / GIGA / n_gpus
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn
+from llmserve_lab.checks import whole
 from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import ORDERED, Transformer, attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
@@ -35,8 +36,12 @@ def steps(model: Transformer, layer: int = 0) -> Iterator[tuple[str, Step]]:
     residual adds a row to itself: it does not look at another row.
 
     Raises:
-        ValueError: the attention is latent, or the FFN is not of the GeLU kind.
+        ValueError: the attention is latent, or the FFN is not of the GeLU kind, or no
+            such layer is there.
     """
+    whole(first=0, layer=layer)
+    if layer >= model.shape.n_layers:
+        raise ValueError(f"layer must be below {model.shape.n_layers}, got {layer}")
     spec, ffn = model.shape.attention, model.shape.ffn
     if not isinstance(spec, GroupedQueryAttention):
         raise ValueError(f"model must have heads that cache, got {spec.kind}")
