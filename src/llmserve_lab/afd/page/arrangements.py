@@ -70,7 +70,7 @@ def two_ways() -> StaticFigure:
         "every machine",
         sentence=(
             "Four machines, arranged in two ways. In either, the row of each token "
-            "crosses the wire to its experts and back in every layer."
+            "crosses the wire to its experts and back in each layer that has experts."
         ),
     )
     return replace(drawn, svg=by_night(drawn.svg))

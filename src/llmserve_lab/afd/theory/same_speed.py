@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.theory import corrected_model
+from llmserve_lab.checks import whole
 
 CYCLE_S = 1e-6  # the paper's cycle, as the book writes it
 
@@ -63,6 +64,33 @@ def same_speed(
     split = ratio * bundle.batch / (price * ratio + 1) / period
     cycles = turn / CYCLE_S
     return SameSpeed(cycles, split * CYCLE_S, requests, requests / cycles / price)
+
+
+def wide_group(
+    turn: float, n_machines: int, *, price: float = 1.0, ffn_slower: float = 1.0
+) -> float:
+    """Tokens per cycle of a wide group, for each machine and price of one.
+
+    Each machine attends for its own requests and holds its share of the experts, so
+    that it reads this share alone: all of the FFN's fixed cost is taken to be such
+    reading, which favours the group. It works on one batch and waits for the wire, or
+    on two halves of which one computes while the other travels, whichever is more.
+    ``turn``: cycles of a layer for a request. The rest is as in :func:`same_speed`.
+
+    Raises:
+        ValueError: the fixed costs alone take as long as the turn.
+    """
+    whole(n_machines=n_machines)
+    bundle, slot = paper_setup.made(1), paper_setup.law().slot()
+    fixed = bundle.attn.intercept + bundle.ffn.intercept / n_machines
+    each = bundle.attn.slope * slot.theta + ffn_slower * bundle.ffn.slope
+    batches = (
+        (turn * CYCLE_S - fixed - bundle.wire.intercept) / (each + bundle.wire.slope),
+        (turn * CYCLE_S - 2 * fixed) / each,
+    )
+    if max(batches) <= 0:
+        raise ValueError(f"turn must leave time for a request, got {turn} cycles")
+    return max(batches) / turn / price
 
 
 def _of(theta: float, ratio: int, n_batches: int) -> dict[str, float]:
