@@ -1,11 +1,14 @@
 """What SymPy derives is compared with what NumPy finds at the far ends."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from llmserve_lab import notation as q
+from llmserve_lab.formula import derive
 from llmserve_lab.formula.derive import at, leading, limit, maximum, minimum, solve
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.moe.formulas import ROW_COPIES
@@ -154,3 +157,23 @@ def test_no_draws_at_all_are_an_empty_array() -> None:
 def test_a_sum_without_end_is_refused() -> None:
     with pytest.raises(ValueError, match="n_draft must be at most 16 tokens, got 17"):
         ACCEPTED_FALLING(**FALLS, n_draft=17)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: derive.symbolic(None), "item"),
+        (lambda: derive.symbolic(True), "item"),
+        (lambda: derive.limit("x +", q.batch, 1), "formula"),
+        (lambda: derive.limit(q.batch, q.batch, {}), "to"),  # type: ignore[arg-type]
+        (lambda: derive.solve(q.batch, None, q.batch), "right"),
+        (lambda: derive.at(q.batch, batch=[]), "batch"),
+        (lambda: derive.falling_sum(1, object(), 2), "falls"),
+        (lambda: derive.none_drawn(8, 2, []), "draws"),
+    ],
+)
+def test_what_is_no_expression_is_refused_by_name(
+    call: Callable[[], object], name: str
+) -> None:
+    with pytest.raises(TypeError, match=f"^{name} must be a formula, a quantity, a nu"):
+        call()

@@ -18,16 +18,30 @@ if TYPE_CHECKING:
 
 
 def symbolic(
-    item: Equation | Quantity | Any, keep: tuple[Quantity, ...] = ()
+    item: Equation | Quantity | Any,
+    keep: tuple[Quantity, ...] = (),
+    *,
+    name: str = "item",
 ) -> sympy.Expr:
-    """SymPy's view: a quantity's symbol, or a formula expanded down to ``keep``."""
+    """SymPy's view: a quantity's symbol, or a formula expanded down to ``keep``.
+
+    Raises:
+        TypeError: it is no formula, quantity, number or expression; ``name`` is said.
+    """
     import sympy
 
     if isinstance(item, Quantity):
         return item.sympy
     if hasattr(item, "expanded"):
         return item.expanded(keep=frozenset(quantity.name for quantity in keep))
-    return sympy.sympify(item)
+    try:
+        found = sympy.sympify(item)
+    except (sympy.SympifyError, TypeError):
+        found = None
+    if not isinstance(found, sympy.Expr):
+        what = "a formula, a quantity, a number or an expression"
+        raise TypeError(f"{name} must be {what}, got {item!r}")
+    return found
 
 
 def limit(
@@ -41,9 +55,9 @@ def limit(
     import sympy
 
     expr = sympy.limit(
-        symbolic(formula, keep),
+        symbolic(formula, keep, name="formula"),
         variable.sympy,
-        sympy.sympify(to),
+        symbolic(to, name="to"),
         "+" if to != "oo" else "-",
     )
     return sympy.simplify(expr)
@@ -53,7 +67,7 @@ def leading(
     formula: Equation, variable: Quantity, *, keep: tuple[Quantity, ...] = ()
 ) -> sympy.Expr:
     """What a falling ``formula`` looks like for large ``variable``: limit(f·x) / x."""
-    product = symbolic(formula, keep) * variable.sympy
+    product = symbolic(formula, keep, name="formula") * variable.sympy
     return limit(product, variable, "oo") / variable.sympy
 
 
@@ -73,7 +87,8 @@ def solve(
 
     # A stand-in without a sign: a negative solution is still the solution.
     free = sympy.Symbol(unknown.name)
-    difference = symbolic(left, keep) - symbolic(right, keep)
+    sides = symbolic(left, keep, name="left"), symbolic(right, keep, name="right")
+    difference = sides[0] - sides[1]
     found = sympy.solve(difference.xreplace({unknown.sympy: free}), free)
     if len(found) != 1:
         raise ValueError(
@@ -86,8 +101,11 @@ def at(
     formula: Equation | Any, *, keep: tuple[Quantity, ...] = (), **values: Any
 ) -> sympy.Expr:
     """``formula`` with some quantities replaced, by number, coefficient or quantity."""
-    swaps = {quantity(name).sympy: symbolic(value) for name, value in values.items()}
-    return symbolic(formula, keep).xreplace(swaps)
+    swaps = {
+        quantity(name).sympy: symbolic(value, name=name)
+        for name, value in values.items()
+    }
+    return symbolic(formula, keep, name="formula").xreplace(swaps)
 
 
 def maximum(*items: Any) -> sympy.Expr:
@@ -108,7 +126,7 @@ def ceiling(item: Any) -> sympy.Expr:
     """The next whole number from a symbol or an expression on."""
     import sympy
 
-    return sympy.ceiling(item)
+    return sympy.ceiling(symbolic(item))
 
 
 MOST_DRAWS = 32  # factors that the browser is given; no model draws more experts
@@ -121,7 +139,8 @@ def none_drawn(total: Any, marked: Any, draws: Any) -> sympy.Expr:
     product of (n - m - i) / (n - i) over the draws i, and zero where nothing else is
     left to draw. ``marked`` need not be whole.
     """
-    return _none_drawn()(total, marked, draws)
+    given = {"total": total, "marked": marked, "draws": draws}
+    return _none_drawn()(*(symbolic(each, name=name) for name, each in given.items()))
 
 
 def _left(total: Any, marked: Any, draws: Any) -> Any:
@@ -179,7 +198,8 @@ def falling_sum(first: Any, falls: Any, last: Any) -> sympy.Expr:
     A product of ``first``, ``first·falls``, ``first·falls²`` … is cut after each
     factor, and what it has come to is added up; the empty product, 1, comes first.
     """
-    return _falling_sum()(first, falls, last)
+    given = {"first": first, "falls": falls, "last": last}
+    return _falling_sum()(*(symbolic(each, name=name) for name, each in given.items()))
 
 
 def _summed(first: Any, falls: Any, last: Any) -> Any:
