@@ -6,13 +6,14 @@ import math
 
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.formula.text import plain, si
-from llmserve_lab.moe import exchange_time, serving
+from llmserve_lab.moe import exchange_time, layer_time, serving
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, EP, KIMI, moe_of
 from llmserve_lab.page.question.question import Hint, Question
 
 H200 = accelerator("h200-sxm")
 ROWS, HOT, KEPT = 64.0, 0.1, 30e9
+SMALL, LARGE = 16.0, 64.0  # groups of GPUs
 HALL = 32.0  # GPUs of the exercise on sending
 TOUCHED = ("about 9", "about 70", "about 220")
 SPEC = moe_of(DEEPSEEK)
@@ -45,6 +46,22 @@ def _group_rows() -> float:
 def rows_each() -> float:
     """Tokens that an expert needs in an iteration to be compute-bound."""
     return float(f.ROWS_PER_EXPERT.at(DEFAULT, n_rows=_group_rows()))
+
+
+def _power(least: float) -> int:
+    return int(next(g for g in serving.GROUPS if g >= least))
+
+
+def _experts_s(ep: float) -> float:
+    """Reading or computing the experts of a layer, whichever is longer."""
+    return max(serving.layer_s(ep).values())
+
+
+def _slower() -> float:
+    """A layer in the large group over one in the small group, in sequence."""
+    return layer_time.in_turn_s(LARGE, serving.ROWS) / layer_time.in_turn_s(
+        SMALL, serving.ROWS
+    )
 
 
 def kimi_bytes() -> dict[str, float]:
@@ -103,6 +120,31 @@ predict_touched = Question(
         ),
     ),
 )
+predict_group = Question(
+    name="moe.predict-group",
+    kind="predict",
+    prompt=lambda: (
+        f"{serving.ROWS:.0f} tokens on each H800. On {SMALL:.0f} GPUs the experts of a "
+        f"layer take {si(_experts_s(SMALL), 's')} (reading), sending "
+        f"{si(exchange_time.exchange_s(SMALL), 's')}, the rest "
+        f"{si(layer_time.rest_s(serving.ROWS), 's')}. On {LARGE:.0f} GPUs each reads a "
+        "quarter of the experts. How long does a layer take then, part after part?"
+    ),
+    choices=("about half as long", "about as long as before", "about twice as long"),
+    answer=lambda: float(1 + (_slower() > 1.5) - (_slower() < 0.7)),
+    why=lambda: (
+        f"{si(layer_time.in_turn_s(LARGE, serving.ROWS), 's')} against "
+        f"{si(layer_time.in_turn_s(SMALL, serving.ROWS), 's')}: the experts save "
+        f"{si(_experts_s(SMALL) - _experts_s(LARGE), 's')}, and since more copies "
+        "leave their node, sending takes "
+        f"{si(exchange_time.exchange_s(LARGE) - exchange_time.exchange_s(SMALL), 's')} "
+        "more."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Reading does get shorter. And how far must copies travel?"),
+        Hint(lambda: 2.0, "No more copies are sent; more of them leave their node."),
+    ),
+)
 predict_skew = Question(
     name="moe.predict-skew",
     kind="predict",
@@ -150,6 +192,33 @@ sending = Question(
         f"Of {ROWS * SPEC.top_k:.0f} copies {1 - 8 / HALL:.0%} leave the node, which "
         f"takes {si(combine_s() - exchange_time.start_s(), 's')}; with the constant "
         f"it is {si(combine_s(), 's')}."
+    ),
+)
+ridge = Question(
+    name="moe.ridge",
+    prompt=lambda: (
+        f"DeepSeek-V3 in FP8 on H800. An expert needs {rows_each():.0f} tokens in an "
+        f"iteration to be compute-bound; a token goes to {SPEC.top_k} of "
+        f"{SPEC.n_experts}. Each GPU decodes {ROWS:.0f} requests. How many GPUs must "
+        "share the experts at least? (Experts need not divide evenly.)"
+    ),
+    answer=lambda: _ceiling(_group_rows() / ROWS),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: rows_each() * SPEC.n_experts / ROWS,
+            f"Every token goes to {SPEC.top_k} experts, not to one.",
+        ),
+        Hint(
+            lambda: rows_each() / ROWS,
+            "So many would do if all tokens went through one expert.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation [moe_ridge_rows](#eq-moe_ridge_rows): {si(_group_rows(), 'token')} "
+        f"in the whole group. With {ROWS:.0f} on each GPU that takes "
+        f"{_ceiling(_group_rows() / ROWS):.0f} GPUs; the next group that divides "
+        f"{SPEC.n_experts} experts has {_power(_group_rows() / ROWS)}."
     ),
 )
 least_ep = Question(
