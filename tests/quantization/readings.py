@@ -23,10 +23,16 @@ MISTAKES = {
         "about 3 times": "fixed time of a step",
         "not at all": "most of a step is reading weights",
     },
+    "quantization.predict-prompt": {
+        "about 4 times": "does not wait for them",
+        "about 3 times": "once for all rows",
+        "about 2 times": "a decode of one request",
+    },
 }
 RIGHT = {
     "quantization.predict-group": "about 90 %",
     "quantization.predict-one": "about 2 times",
+    "quantization.predict-prompt": "not at all",
 }
 # Words of the prompt that decide what is right, in their order.
 ASKED = {
@@ -38,6 +44,10 @@ ASKED = {
         "Llama-3.1-8B", "decodes one request", "1,100 tokens", "one H100",
         "LM head", "INT4", "stay as they are", "costs nothing",
         "How much faster does the book's formula make a step",
+    ],
+    "quantization.predict-prompt": [
+        "prompt of 8,192 tokens", "in INT4", "products in 16 bits",
+        "How much faster than with 16-bit",
     ],
     "quantization.bits": [
         "codes of 4 bits", "scale of 16 bits", "group of 64", "How many bits",

@@ -109,6 +109,27 @@ predict_one = Question(
         Hint(lambda: 3.0, "More: at one request most of a step is reading weights."),
     ),
 )
+predict_prompt = Question(
+    name="quantization.predict-prompt",
+    kind="predict",
+    prompt=(
+        "The same model reads a prompt of 8,192 tokens on the same H100, its weights "
+        "in INT4 and its products in 16 bits. How much faster than with 16-bit weights?"
+    ),
+    choices=SPEEDS,
+    answer=lambda: _nearest(prompt_gain(Bits("int4"))),
+    why=lambda: (
+        f"It is {prompt_gain(Bits('int4')):.2f} times as fast. The weights are read "
+        "once for all rows, and the time goes into the products, which still run in 16 "
+        f"bits. FP8, which multiplies in 8, is {prompt_gain(Bits('fp8')):.2f} times as "
+        "fast by the book's formula."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "The bytes shrink; a long prompt does not wait for them."),
+        Hint(lambda: 1.0, "The weights are read once for all rows of the prompt."),
+        Hint(lambda: 2.0, "That is a decode of one request; a prompt has many rows."),
+    ),
+)
 predict_group = Question(
     name="quantization.predict-group",
     kind="predict",
