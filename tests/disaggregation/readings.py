@@ -47,6 +47,6 @@ RIGHT: dict[str, str] = {
     "disaggregation.predict-hide": "no, about the same link will do",
     "disaggregation.predict-ride": "a fifth less than alone",
     "disaggregation.predict-promise": (
-        "two pools under the strict one, one engine under the loose one"
+        "two pools under the strict one, neither clearly under the loose one"
     ),
 }

@@ -1,4 +1,4 @@
-"""Two requests on two pools, played: layers computed, sent and decoded, with times.
+"""Three requests on two GPUs, played: layers computed, sent, decoded, with times.
 
 The engine serves them; its log says when each iteration ran. The layers of a prompt go
 over the link as :func:`.kv_transfer_timeline.hand_over` sends them, and the engine's
@@ -17,8 +17,9 @@ from llmserve_lab.disaggregation.served import LINK
 from llmserve_lab.engine import Continuous, Disaggregated, Pool, Request, simulate
 from llmserve_lab.running_example import PROMPT, cost, share
 
-ANSWERS = (9, 4)  # tokens of A and of B
-ARRIVALS_S = (0.0, 0.001)  # B comes while A's prompt is read
+ANSWERS = (9, 4, 2)  # tokens of A, of B and of C
+ARRIVALS_S = (0.0, 0.001, 0.036)  # B comes while A's prompt is read, C a step later
+POOLS = ("prefill", "decode")  # a GPU each
 SHARED_BY = 8  # GPUs of a machine, on the one port of the slow link
 
 
@@ -58,7 +59,7 @@ def bytes_per_s(way: Way) -> float:
 
 @cache
 def played(way: Way) -> Played:
-    """A arrives, then B; one GPU reads prompts, another writes answers."""
+    """A, B and C arrive; one GPU reads their prompts, another writes their answers."""
     split = Disaggregated(
         prefill=Pool(cost(), Continuous(max_batch=1)),
         decode=Pool(cost(), Continuous()),
@@ -86,19 +87,23 @@ def played(way: Way) -> Played:
 
 @dataclass(frozen=True)
 class Shared:
-    """The same requests on one GPU: its steps, with whose prompt, and all tokens."""
+    """The same requests, an engine on each GPU: steps, whose prompts, and tokens.
 
-    steps: tuple[tuple[float, float, tuple[int, ...], tuple[int, ...]], ...]
+    A step has its start and end, who is in it, whose prompts, and the GPU's number.
+    """
+
+    steps: tuple[tuple[float, float, tuple[int, ...], tuple[int, ...], int], ...]
 
     def tokens(self, number: int) -> tuple[float, ...]:
         """When the tokens of a request come: at the end of each of its steps."""
-        return tuple(end for _, end, ids, _ in self.steps if number in ids)
+        return tuple(end for _, end, ids, *_ in self.steps if number in ids)
 
 
 @cache
 def shared() -> Shared:
-    """A and B on one engine that reads prompts and writes answers."""
-    log = simulate(_asked(), Pool(cost(), Continuous()), log=True, leap=False).log
+    """Two engines that read prompts and write answers; a request goes to the freer."""
+    engines = Pool(cost(), Continuous(), replicas=len(POOLS))
+    log = simulate(_asked(), engines, log=True, leap=False).log
     assert log is not None
     return Shared(
         tuple(
@@ -107,6 +112,7 @@ def shared() -> Shared:
                 step.end_s,
                 tuple(each.id for each in step.scheduled),
                 tuple(chunk[0] for chunk in step.chunks),
+                step.replica,
             )
             for step in log
         )

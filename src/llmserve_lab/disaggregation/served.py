@@ -128,7 +128,9 @@ def commands() -> str:
             f"vllm serve meta-llama/Llama-3.1-8B --port {port} \\",
             f"    --kv-transfer-config '{transfer}' &",
         ]
-    asked = '{"model": "meta-llama/Llama-3.1-8B", "prompt": "One,", "max_tokens": 8}'
+    # Five hundred numbers fill many blocks; a prompt of a few tokens fills none.
+    model, numbers = "meta-llama/Llama-3.1-8B", """'"$(seq -s, 500)"'"""
+    asked = f'{{"model": "{model}", "prompt": "{numbers}", "max_tokens": 8}}'
     router = "tests/v1/kv_connector/nixl_integration/toy_proxy_server.py"
     lines += ["# wait until both have loaded, then the router"]
     for port in ports.values():
@@ -140,5 +142,7 @@ def commands() -> str:
         "# a first request, through both",
         "curl localhost:8192/v1/completions -H 'Content-Type: application/json' \\",
         f"    -d '{asked}'",
+        "# were bytes sent?",
+        "curl -s localhost:8200/metrics | grep vllm:nixl_bytes_transferred_sum",
     ]
     return "\n".join(lines)

@@ -122,11 +122,17 @@ def even_fleet_s(together: float = 1.0) -> float:
     return equal_at(lambda s: fleet_advantage(s, together), 0.01, FARTHEST_S)
 
 
-def nearly_even_s(share: float = 0.05) -> tuple[float, float]:
-    """Between which promises both ways carry the same within a share, divided GPUs."""
-    low = equal_at(lambda s: advantage(s) - share, 0.01, FARTHEST_S)
-    high = equal_at(lambda s: advantage(s) + share, 0.01, FARTHEST_S)
-    return low, high
+def ahead_until_s(share: float) -> float:
+    """The promise from which on two pools are less than a share ahead, GPUs divided."""
+    return equal_at(lambda s: advantage(s) - share, 0.01, FARTHEST_S)
+
+
+def ratio_if(error: float, promise_s: float) -> float:
+    """Decode GPUs for each prefill GPU if steps take ``1 + error`` times as long."""
+    if error <= -1:
+        raise ValueError(f"error must be above -1, got {error}")
+    batch = usual(f.DECODE_BATCH, promise_s / (1 + error))
+    return usual(f.DECODE_STEPS) * promise_s / batch / usual(f.PREFILL_S)
 
 
 def advantage(promise_s: float, **more: float) -> float:

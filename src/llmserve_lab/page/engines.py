@@ -254,7 +254,11 @@ METRICS: Mapping[str, Named] = MappingProxyType(
         "vllm:spec_decode_num_accepted_tokens vllm:spec_decode_num_drafts "
         "vllm:spec_decode_num_accepted_tokens_per_pos",
     )
-    | _listed(NIXL, "vllm:nixl_num_kv_expired_reqs vllm:nixl_xfer_time_seconds")
+    | _listed(
+        NIXL,
+        "vllm:nixl_bytes_transferred vllm:nixl_num_kv_expired_reqs "
+        "vllm:nixl_xfer_time_seconds",
+    )
 )
 # What Prometheus appends to the name of a counter or a histogram.
 SUFFIXES = ("_total", "_bucket", "_count", "_sum")

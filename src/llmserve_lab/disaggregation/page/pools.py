@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from llmserve_lab.disaggregation.hop import (
@@ -22,29 +23,28 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis, Ticks
 from llmserve_lab.running_example import cost
 
-NAMES = ("A", "B")
+NAMES = ("A", "B", "C")
 LANES = (
-    "one shared GPU",
+    "GPU 1, both",
+    "GPU 2, both",
     "A's tokens",
-    "B's tokens",
     "two pools:",
     "prefill GPU",
     "link",
     "decode GPU",
     "A's tokens ",
-    "B's tokens ",
 )
-ONE, ONE_A, ONE_B, BETWEEN, PREFILL, WIRE, DECODE, *OF = LANES
+*BOTH, SHARED_A, BETWEEN, PREFILL, WIRE, DECODE, POOLED_A = LANES
 MS = 1e3
 SOON_MS = 1e-6  # rounding
 SHORT_S = 0.001  # on the link: drawn as a stroke
-WIDE_S, BESIDE_S = 0.02, 0.02  # a gap that holds its words; else they stand before
+WIDE_S, BESIDE_S = 0.02, 0.016  # a gap that holds its words; else they stand behind
 LAYERS = cost().n_layers
 Row = dict[str, Any]
 
 
 def pools_by_layer() -> StepFigure:
-    """Two requests on one GPU, and through two pools, caches sent in three ways."""
+    """Three requests on two GPUs, shared or in two pools, caches sent in three ways."""
     runs = {way.name: played(way) for way in WAYS}
     ends = [step[1] for run in runs.values() for step in run.steps]
     until = max(*ends, shared().steps[-1][1]) + SHORT_S
@@ -52,7 +52,7 @@ def pools_by_layer() -> StepFigure:
     last = len(logs[BY_LAYERS.name].frames) - 1
     return StepFigure(
         name="pools",
-        title="On a shared GPU B's prompt holds A up; in two pools only the cache does",
+        title="The same two GPUs: in two pools A's stream is even, but prompts wait",
         scene=Scene(
             x=SceneAxis((0, MS * until), "time (ms)"),
             y=SceneAxis(LANES),
@@ -62,7 +62,7 @@ def pools_by_layer() -> StepFigure:
                 Ticks(table="sent", grows=True),
                 Labels(table="gaps", grows=True),
             ),
-            height=260,
+            height=240,
             now=True,
         ),
         logs=logs,
@@ -71,6 +71,7 @@ def pools_by_layer() -> StepFigure:
         legend={
             "A": "request A (strokes: its layers on the link, its tokens)",
             "B": "request B",
+            "C": "request C",
             "other": "a decode step, and for whom",
         },
         counters=(
@@ -106,18 +107,29 @@ def _tables(run: Played) -> dict[str, list[Row]]:
             at = {"y": WIRE, "x": round(MS * layer.begun_s, 3)}
             strokes.append(at | {"ink": NAMES[number]})
     spans = [*_together(), *_spans(run), *bars]
-    gaps = [_gap(ONE_A, shared().tokens(0)), _gap(OF[0], run.tokens[0])]
+    gaps = [_gap(SHARED_A, shared().tokens(0)), _gap(POOLED_A, run.tokens[0])]
     return {"spans": spans, "tokens": _tokens(run), "sent": strokes, "gaps": gaps}
 
 
 def _gap(lane: str, tokens: Sequence[float]) -> Row:
-    """How long the second token lets the user wait, written behind the first."""
-    first_s, second_s = tokens[:2]
-    words = f"{si(second_s - first_s, 's')}"
-    wide = second_s - first_s > WIDE_S
-    at_s = (first_s + second_s) / 2 if wide else first_s - BESIDE_S
-    over = MS * second_s - SOON_MS
+    """The longest gap of an answer: in it, or behind the last token."""
+    first_s, second_s = _longest(tokens)
+    words, wide = si(second_s - first_s, "s"), second_s - first_s > WIDE_S
+    at_s, over_s = (first_s + second_s) / 2, second_s
+    if not wide:
+        words, at_s, over_s = f"≤ {words}", tokens[-1] + BESIDE_S, tokens[-1]
+    over = MS * over_s - SOON_MS
     return {"y": lane, "x": round(MS * at_s, 3), "text": words, "over": over}
+
+
+def _longest(tokens: Sequence[float]) -> tuple[float, float]:
+    """The two tokens of an answer that are furthest apart."""
+    return max(pairwise(tokens), key=lambda pair: pair[1] - pair[0])
+
+
+def _longest_s(tokens: Sequence[float]) -> float:
+    first_s, second_s = _longest(tokens)
+    return second_s - first_s
 
 
 def _joined(layers: Sequence[Layer]) -> list[list[float]]:
@@ -132,15 +144,15 @@ def _joined(layers: Sequence[Layer]) -> list[list[float]]:
 
 
 def _together() -> list[Row]:
-    """Steps of the GPU that does both: in the colour of the prompt that rides."""
+    """Steps of GPUs that do both: in the colour of the prompt that rides."""
     rows = []
-    for start_s, end_s, ids, prompts in shared().steps:
+    for start_s, end_s, ids, prompts, gpu in shared().steps:
         ink = NAMES[prompts[0]] if prompts else "other"
         whom = "+".join(NAMES[i] for i in sorted(ids))
         said = f"prompt of {ink}" if prompts else whom
         if prompts and len(ids) > len(prompts):
             said = f"{ink}, token of A"
-        rows.append(_row(ONE, start_s, end_s, ink) | {"text": said})
+        rows.append(_row(BOTH[gpu], start_s, end_s, ink) | {"text": said})
     return rows
 
 
@@ -163,14 +175,10 @@ def _row(lane: str, x: float, x2: float, ink: str) -> Row:
 
 
 def _tokens(run: Played) -> list[Row]:
-    lanes = [(OF[number], number, times) for number, times in run.tokens.items()]
+    lanes = {SHARED_A: shared().tokens(0), POOLED_A: run.tokens[0]}
     return [
-        {"y": lane, "x": round(MS * at, 3), "ink": NAMES[number]}
-        for lane, number, times in [
-            *lanes,
-            (ONE_A, 0, shared().tokens(0)),
-            (ONE_B, 1, shared().tokens(1)),
-        ]
+        {"y": lane, "x": round(MS * at, 3), "ink": NAMES[0]}
+        for lane, times in lanes.items()
         for at in times
     ]
 
@@ -190,6 +198,8 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
     quarter, half = layers[LAYERS // 4 - 1].made_s, layers[LAYERS // 2 - 1].made_s
     b_read = run.prefills[1][1]
     third = run.tokens[0][3]
+    _, held_s = _longest(shared().tokens(0))
+    said = f"{', '.join(map(str, ANSWERS[:-1]))} and {ANSWERS[-1]}"
     moments = [
         (
             quarter,
@@ -213,17 +223,21 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
         ),
         (third, _calm(run, third)),
         (
-            shared().tokens(0)[1],
-            "Above, on the shared GPU, A's second token comes only now, "
-            f"{si(shared().tokens(0)[1] - shared().tokens(0)[0], 's')} after the "
-            "first: B's prompt rode in its step.",
+            held_s,
+            "Above, A's next token comes only now, "
+            f"{si(_longest_s(shared().tokens(0)), 's')} after the last: C's prompt "
+            "rode in its step.",
         ),
-        (b_read, "B's prompt is read, too; B's first token goes out."),
+        (
+            b_read,
+            "B's prompt is read, too; B's first token goes out. Above, GPU 2 had it "
+            f"after {si(shared().tokens(1)[0], 's')}.",
+        ),
         (run.arrived_s(1), "B's cache has arrived as well."),
         (
             max(step[1] for step in run.steps),
-            f"Both answers, of {ANSWERS[0]} tokens and of {ANSWERS[1]}, are complete "
-            f"after {si(run.steps[-1][1], 's')}. No decode step carried a prompt.",
+            f"The answers, of {said} tokens, are complete after "
+            f"{si(run.steps[-1][1], 's')}. No decode step carried a prompt.",
         ),
         (
             max(run.steps[-1][1], shared().steps[-1][1]) + SHORT_S,
@@ -234,13 +248,13 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
 
 
 def _done(run: Played) -> str:
-    """What the second GPU has bought: all done sooner or not, and an even stream."""
-    two_s, one_s = run.steps[-1][1], shared().steps[-1][1]
-    second_s = run.tokens[0][1] - run.tokens[0][0]
+    """What two pools change on the same GPUs: an even stream, later first tokens."""
+    above, below = (_longest_s(each) for each in (shared().tokens(0), run.tokens[0]))
+    firsts = [si(each[0], "s") for each in (shared().tokens(1), run.tokens[1])]
     return (
-        f"With twice the GPUs everything is done after {si(two_s, 's')} instead of "
-        f"{si(one_s, 's')}. What the second GPU buys is the stream: A's second token "
-        f"comes {si(second_s, 's')} after the first."
+        f"On the same two GPUs A's longest gap is {si(above, 's')} above and "
+        f"{si(below, 's')} below. B's first token comes after {firsts[0]} above and "
+        f"after {firsts[1]} below, because one GPU reads all prompts."
     )
 
 

@@ -23,6 +23,7 @@ from llmserve_lab.page.question.question import Hint, Question
 SENT = 4000  # tokens of the prompt to send by hand
 RATE = 78.0  # requests per second of the sizing exercise
 STRICT_S, LOOSE_S = LIMITS_S[0], LIMITS_S[-1]
+SURE = 0.1  # a difference from which on the page draws a conclusion
 SIZED_S = 0.015  # promised for a token in the sizing exercise
 STEP_S, RIDE_S, PER_GPU = 0.015, 0.026, 12.0  # of the exercise on the stretched gap
 PRICE_PER_HOUR, SPEED = 2.0, 2000.0
@@ -141,6 +142,13 @@ predict_ride = Question(
         ),
     ),
 )
+
+
+def _ahead(limit_s: float) -> float:
+    """How much more two pools serve than one engine on each GPU."""
+    return served(POOLS, limit_s) / served(WHOLE, limit_s) - 1
+
+
 predict_promise = Question(
     name="disaggregation.predict-promise",
     kind="predict",
@@ -154,19 +162,15 @@ predict_promise = Question(
     choices=(
         "two pools under both promises",
         "one engine on each GPU under both",
-        "two pools under the strict one, one engine under the loose one",
+        "two pools under the strict one, neither clearly under the loose one",
     ),
-    answer=lambda: (
-        2.0
-        if served(POOLS, STRICT_S) > served(WHOLE, STRICT_S)
-        and served(POOLS, LOOSE_S) < served(WHOLE, LOOSE_S)
-        else 0.0
-    ),
+    answer=lambda: float(2 * (_ahead(STRICT_S) > SURE >= abs(_ahead(LOOSE_S)))),
     why=lambda: (
         f"At {si(STRICT_S, 's')} two pools serve {plain(served(POOLS, STRICT_S))} "
         f"requests/s and one engine on each GPU {plain(served(WHOLE, STRICT_S))}; at "
         f"{si(LOOSE_S, 's')} it is {plain(served(POOLS, LOOSE_S))} against "
-        f"{plain(served(WHOLE, LOOSE_S))}."
+        f"{plain(served(WHOLE, LOOSE_S))}, which differ by less than the "
+        f"{SURE:.0%} that this model can tell apart."
     ),
     hints=(
         Hint(
