@@ -87,9 +87,9 @@ def played(way: Way) -> Played:
 
 @dataclass(frozen=True)
 class Shared:
-    """The same requests, an engine on each GPU: steps, whose prompts, and tokens.
+    """The same requests, an engine on each GPU: steps, and when tokens come.
 
-    A step has its start and end, who is in it, whose prompts, and the GPU's number.
+    A step has its start and end, the requests in it, those it reads, and its GPU.
     """
 
     steps: tuple[tuple[float, float, tuple[int, ...], tuple[int, ...], int], ...]
