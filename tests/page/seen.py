@@ -36,9 +36,13 @@ INKS: tuple[Ink, ...] = (*MEANINGS.values(), *SERIES)
 
 
 def _plain(text: Any) -> str:
-    """A text without its digits: those are data, and the chapters' tests count them."""
+    """A text without its numbers: those are data, and the chapters' tests count them.
+
+    The digits of a name stay: an H100 is no H200.
+    """
     words = " ".join(map(str, text)) if isinstance(text, list) else str(text)
-    return re.sub(r"[\d.,×⁰-⁹⁻¹²³]*\d[\d.,]*", "#", words.replace("\n", " ")).strip()
+    number = r"([A-Za-z]\d+)|[\d.,×⁰-⁹⁻¹²³]*\d[\d.,]*"
+    return re.sub(number, lambda m: m[1] or "#", words.replace("\n", " ")).strip()
 
 
 def _in_order(words: Iterable[tuple[float, float, str]]) -> list[str]:
