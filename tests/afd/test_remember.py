@@ -127,12 +127,12 @@ def rates(tpot_s: float, overlap: coupled.Overlap) -> tuple[float, float]:
     """The best split, tried one by one, and the better of two groups."""
     found = []
     for split in deployment.splits(H100, 96, copies="node", overlap=overlap):
-        for batch in range(1, 200):
-            step_s = float(split.tpot_s(batch))
-            fits = split.n_batches * batch <= deployment.attn_fits(H100)
-            if step_s <= tpot_s and fits:
-                each = split.n_attn * split.n_batches * batch / step_s / 96
-                found.append((each, split.name))
+        batches = np.arange(1, 200)
+        fits = split.n_batches * batches <= deployment.attn_fits(H100)
+        steps_s = split.tpot_s(batches)
+        carried = split.n_attn * split.n_batches * batches / steps_s / 96
+        kept = carried[fits & (steps_s <= tpot_s)]
+        found += [(each, split.name) for each in kept]
     assert max(found)[1] == comparison.best(H100, tpot_s, overlap=overlap).name
     return max(found)[0], comparison.whole(
         H100, tpot_s, overlap=overlap

@@ -1,7 +1,5 @@
 """The page "How this book is checked" is what the tests and the claims are."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,23 +11,11 @@ from llmserve_lab.roofline import formulas as f
 from tests import counted
 
 ROOT = Path(__file__).resolve().parents[2]
-PRINT = "import how_checked; print(how_checked.page(), end='')"
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
     return how_checked.PAGE.read_text("utf8")
-
-
-def test_the_page_is_what_its_tool_writes(text: str) -> None:
-    """In a process of its own: what a claim calls is seen when it is called first."""
-    command = [sys.executable, "-c", PRINT]
-    path = ":".join((str(ROOT / "tools"), *sys.path))
-    made = subprocess.run(
-        command, cwd=ROOT, env={"PYTHONPATH": path}, capture_output=True, text=True
-    )
-    assert made.returncode == 0, made.stderr
-    assert made.stdout == text, "make run writes it again"
 
 
 def test_every_formula_has_one_entry_with_its_count(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from llmserve_lab import catalog, validation
@@ -75,7 +76,12 @@ def setting(
     shape: ModelShape | None = None, gpu: Accelerator | None = None
 ) -> dict[str, Any]:
     """Model, machine, link and fitted constants, as arguments of the formulas."""
-    shape, gpu = shape or model(), gpu or device()
+    return dict(_setting(shape or model(), gpu or device()))
+
+
+@cache
+def _setting(shape: ModelShape, gpu: Accelerator) -> dict[str, Any]:
+    """The same, counted over the tensors once: a curve asks for it at each point."""
     known: dict[str, Any] = dict(workload(shape) | machine(gpu, efficiency=share()))
     return known | constants(shape) | weights(shape) | memory(shape, gpu) | wire()
 

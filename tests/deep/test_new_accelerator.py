@@ -60,9 +60,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "pyproject.toml", folder)
     nothing = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src", folder / "src", ignore=nothing)
-    here = Path(__file__).name
-    kept = shutil.ignore_patterns("__pycache__", here)
-    shutil.copytree(ROOT / "tests/catalog", folder / "tests/catalog", ignore=kept)
+    shutil.copytree(ROOT / "tests/catalog", folder / "tests/catalog", ignore=nothing)
     for name in ("__init__.py", "conftest.py", "depth.py"):
         shutil.copy(ROOT / "tests" / name, folder / "tests")
     return folder
