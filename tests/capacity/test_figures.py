@@ -12,7 +12,7 @@ from llmserve_lab.disaggregation.goodput import ENOUGH
 from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.workloads import azure
-from tests.page import drawn
+from tests.page import drawn, seen
 
 
 def test_the_hour_is_the_published_one() -> None:
@@ -89,3 +89,20 @@ def test_a_point_has_the_ink_of_the_target_that_more_requests_miss(
             assert name == charts.KEPT
         else:
             assert missed[name] == max(missed.values())
+
+
+def test_a_bar_has_the_ink_of_its_cold_start() -> None:
+    """That of the words "180 s" and "30 s" in the picture, run by run."""
+    (panel,) = drawn.panels(stills.signals)
+    inks = drawn.inks(panel)
+    names = [label.get_text() for label in panel.get_yticklabels()]
+    for words, cold_s in (("cold start 180 s", 180.0), ("30 s", 30.0)):
+        found = {
+            names[round(bar.get_y() + bar.get_height() / 2)]: bar.get_width()
+            for bar in panel.patches
+            if seen._name(bar.get_facecolor()) == inks[words]
+        }
+        assert len(found) >= len(names) - 1
+        for name, late in found.items():
+            run = runs.scaled_run(name, cold_s)
+            assert late == pytest.approx(1 - run.kept)

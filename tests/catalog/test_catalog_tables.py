@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from llmserve_lab import catalog
+from llmserve_lab.catalog import LINKS, tables
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.catalog.tables import Sources
 from llmserve_lab.page.table import Table
@@ -125,3 +126,18 @@ def test_importing_the_catalog_stays_light() -> None:
     code = f"import sys, llmserve_lab.catalog; print({heavy!r} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert run.stdout.decode().strip() == "set()"
+
+
+def test_a_link_s_bandwidth_stands_under_the_way_it_counts() -> None:
+    """One way is what the record sends with; the headline counts both."""
+    table = tables.link_table()
+    at = {head: place for place, head in enumerate(table.columns)}
+    scale = {"GB/s": 1, "TB/s": 1000, "MB/s": 0.001}
+    for row, link in zip(table.rows, LINKS.values(), strict=True):
+        one, both = (
+            float(number.replace(",", "")) * scale[unit]
+            for head in ("one way", "both ways")
+            for number, unit in [str(row[at[head]]).split()[:2]]
+        )
+        assert both == pytest.approx(2 * one, rel=0.02)
+        assert one == pytest.approx(float(link.bandwidth) / 1e9, rel=0.01)

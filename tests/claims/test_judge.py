@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.claims import Claim, Number, Passages, Ruling, Size, Statement, judge
+from llmserve_lab.claims import (
+    Claim,
+    Number,
+    Passages,
+    Ruling,
+    Size,
+    Statement,
+    judge,
+    page,
+)
 from llmserve_lab.claims.parts import Part, Value
 
 
@@ -182,3 +191,14 @@ def test_an_exact_claim_needs_no_reason() -> None:
 def test_a_number_is_printed_in_the_unit_of_its_value() -> None:
     with pytest.raises(ValueError, match="printed must be in byte, got '14 GFLOPs'"):
         number("14 GFLOPs", 14e9)
+
+
+def test_the_rules_on_the_page_name_the_limits_that_the_verdicts_keep() -> None:
+    """A little inside of the limit that is printed, and a little outside."""
+    said = {str(row[0]): str(row[1]) for row in page.rules().rows}
+    limit = float(said["words and leading terms"].removeprefix("right to ")[:-2]) / 100
+    assert size(1.0, 1.0 + 0.99 * limit).judge() is Ruling.WITHIN_ROUNDING
+    assert size(1.0, 1.0 + 1.01 * limit).judge() is Ruling.WRONG
+    most = float(said["one digit alone"].split(" %")[0].removeprefix("at most ")) / 100
+    assert number("4", 4.0 * (1 + 0.99 * most)).judge() is Ruling.WITHIN_ROUNDING
+    assert number("4", 4.0 * (1 + 1.01 * most)).judge() is Ruling.WRONG

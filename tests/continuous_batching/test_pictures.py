@@ -2,7 +2,7 @@
 
 import pytest
 
-from llmserve_lab.continuous_batching.page import charts, figures
+from llmserve_lab.continuous_batching.page import blocks, charts, figures
 from llmserve_lab.continuous_batching.page.controls import LIMITS, TARGETS
 from tests.page import drawn
 
@@ -24,3 +24,18 @@ def test_the_bar_of_the_target_is_as_long_as_the_target_whatever_the_run(
     words = drawn.marks(figure, "text", **known)
     (named,) = (each for each in words if each.get("text") == BESIDE)
     assert named["x"] == pytest.approx(bar["x2"]) and named["y"] == bar["y"]
+
+
+def test_the_counter_of_rows_counts_a_prompt_row_by_row() -> None:
+    """The rows that an iteration runs, as the engine charges for them."""
+    (log,) = blocks.blocks_run_out().logs.values()
+    run = blocks.watched()
+    for frame in log.frames:
+        assert frame.at is not None
+        moment = run[round(frame.at) - 1]
+        rows = sum(part.rows for part in moment.running)
+        assert float(frame.counters[3]) == rows
+        assert float(frame.counters[1]) == moment.kv_blocks - moment.used_blocks
+        assert float(frame.counters[2]) == len(moment.waiting)
+    counted = [float(frame.counters[3]) for frame in log.frames]
+    assert max(counted) > 3  # a prompt is more than one row of each request

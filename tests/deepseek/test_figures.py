@@ -8,6 +8,7 @@ from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.evaluation.predictions import points
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
+from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import (
     charts,
     controls,
@@ -15,11 +16,13 @@ from llmserve_lab.deepseek.page import (
     figures,
     group,
     latent,
+    playground,
     stills,
     tables,
 )
 from llmserve_lab.formula.text import signed
 from tests.deepseek.twins import twin
+from tests.page import drawn
 
 H100 = SETUPS["9 × 8 H100"]
 
@@ -164,3 +167,39 @@ def test_what_a_gpu_can_do_is_in_the_unit_of_its_row() -> None:
     most = [float(str(row[1]).replace(",", "")) for row in rows]
     assert taken[0] / most[0] == pytest.approx(0.9, rel=5e-3)  # of the memory
     assert all(less <= more for less, more in zip(taken, most, strict=True))
+
+
+def test_below_zero_a_run_was_faster_than_predicted() -> None:
+    """Of every run the rate that was measured beside the rate that was predicted."""
+    (panel,) = drawn.panels(evidence.predicted_and_measured)
+    points = {
+        (round(x), round(error, 6))
+        for lines in drawn.lines(panel).values()
+        for line in lines
+        for x, error in line
+    }
+    for run in evidence.runs():
+        error = 100 * (run.predicted - run.measured) / run.measured
+        assert (run.n_gpus, round(error, 6)) in points
+    faster = [run for run in evidence.runs() if run.measured > run.predicted]
+    assert all(run.error < 0 for run in faster)
+    said = evidence.predicted_and_measured().sentence
+    assert "below zero, the run was faster than predicted" in said
+
+
+def test_a_part_of_the_bench_is_the_part_it_is_called() -> None:
+    """Four kinds by what they are made of, and seven in the order of a layer."""
+    (panel,) = drawn.panels(lambda: playground.bench().picture)
+    bars = {
+        label.get_text(): bar.get_width()
+        for label, bar in zip(panel.get_yticklabels(), panel.patches, strict=True)
+    }
+    size = {"batch": 128, "context": 4096}
+    made = Twin(setup=setup("h100-sxm", 72), assumptions=book_assumptions())
+    block = {name: 1e3 * float(each) for name, each in made.blocks(**size).items()}
+    both = {"attention": "mla_s", "attention, elementwise": "attn_elementwise_s",
+            "experts": "experts_s", "experts, elementwise": "moe_elementwise_s",
+            "the rest": "other_s", "host": "host_s"}  # fmt: skip
+    for words, part in both.items():
+        assert bars[words] == pytest.approx(block[part], rel=1e-3), words
+    assert sum(bars.values()) == pytest.approx(sum(block.values()), rel=1e-3)

@@ -200,3 +200,19 @@ def test_the_routes_shown_rank_the_rules_as_four_hundred_do() -> None:
     begun = routed(ROUTERS["nearest"], num_requests=router.BEFORE + 1)[-1]
     costs = map(max, begun.queues_s, begun.transfers_s)
     assert begun.delay_s > 1.2 * min(costs)
+
+
+def test_a_bar_ends_with_the_later_of_queue_and_sending() -> None:
+    """Both begin at once: what is sent arrives while the others are served."""
+    step = router.routes_by_rule()
+    for name, rule in ROUTERS.items():
+        sent = routed(rule, num_requests=router.BEFORE + 8)[-8:]
+        for number, each in enumerate(sent):
+            bars = [b for b in step.logs[name].tables["bars"] if b["since"] == number]
+            for place, lane in enumerate(router.LANES.values()):
+                waits, travels = each.queues_s[place], each.transfers_s[place]
+                of_lane = [bar for bar in bars if bar["y"] == lane]
+                end = max((bar["x2"] for bar in of_lane), default=0.0)
+                assert end == pytest.approx(1e3 * max(waits, travels), abs=2e-3)
+                grey = [bar["x2"] for bar in of_lane if bar["ink"] == "idle"]
+                assert grey == ([pytest.approx(1e3 * waits, abs=2e-3)] if waits else [])

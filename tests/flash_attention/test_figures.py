@@ -24,6 +24,7 @@ from llmserve_lab.flash_attention.loops import keys_met, two_loops
 from llmserve_lab.flash_attention.page import figures, pictures, stills
 from llmserve_lab.flash_attention.page.walk import STATE_EDGES
 from llmserve_lab.transformer import HbmMeter, attend, causal_mask, flash_attention
+from tests.page import drawn
 
 
 def test_the_walk_of_the_figure_ends_in_plain_attention() -> None:
@@ -216,3 +217,15 @@ def test_the_title_names_the_room_that_a_tile_overflows(
     ]
     assert tuple(found) == over
     assert words.format(*tile) in pictures.rooms().title
+
+
+@pytest.mark.parametrize("n_split", [1, 2, 4, 8, 16, 32, 64])
+def test_more_splits_than_tiles_is_said_of_more_only(n_split: int) -> None:
+    """Tiles counted one by one: as many splits as tiles have one each."""
+    figure = figures.decode_splits()
+    for context in (1000, 2000, 4000, 8000):
+        known = {"n_split": float(n_split), "context": float(context), "batch": 1.0}
+        keys = figure.values(**known)["tile_keys"]
+        tiles = len(range(0, context, round(keys)))
+        words = drawn.texts(figure, **known)
+        assert ("more splits than tiles" in words) == (n_split > tiles)

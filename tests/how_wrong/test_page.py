@@ -268,3 +268,17 @@ def test_a_missing_slot_shows_in_the_first_token() -> None:
     other = next(row for row in dense_rows() if row.engine == "sglang")
     with pytest.raises(TypeError, match="served in chunks"):
         with_all_slots(other)
+
+
+def test_the_errors_of_another_form_stand_under_their_own_heading() -> None:
+    """What was left out, and of which time, is read off the stored record."""
+    table, found = other_tables.forms(), validated()["forms"]
+    keys = {"TPOT, model": "tpot, model", "TPOT, engine": "tpot, engine",
+            "TTFT, model": "ttft, model"}  # fmt: skip
+    for place, head in enumerate(table.columns[1:], start=1):
+        key = next(key for words, key in keys.items() if head.startswith(words))
+        shown = [
+            float(str(row[place]).split("\N{NO-BREAK SPACE}")[0]) for row in table.rows
+        ]
+        stored = [100 * found[name][key] for name in other_tables.FORMS]
+        assert shown == pytest.approx(stored, abs=0.051)

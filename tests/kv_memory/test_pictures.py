@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from llmserve_lab.catalog.evidence.serving import START_LOGS
 from llmserve_lab.kv_memory.lifecycle import A_PROMPT, SIZE, moments
-from llmserve_lab.kv_memory.page import pictures, questions
+from llmserve_lab.kv_memory.page import figures, pictures, questions, tables
 from llmserve_lab.kv_memory.waste import SERVICES, wasted
+from llmserve_lab.page.palette import GREY, MEANINGS
 from llmserve_lab.paged_cache import NoFreeBlockError, PagedAllocator, block_hash
 from llmserve_lab.paged_cache.block_hash import ROOT
+from tests.page import drawn
 
 
 def test_the_address_that_is_drawn_holds_the_token_of_that_position() -> None:
@@ -74,3 +77,25 @@ def test_a_block_of_one_token_wastes_nothing_and_none_wastes_a_whole_block(
     for size in (2, 16, 256):  # the last block has 0 to size - 1 places left
         left = found.paged[size] - found.used
         assert left == pytest.approx((size - 1) / 2, rel=0.1)
+
+
+def test_the_point_of_a_model_lies_on_the_line_of_its_ink() -> None:
+    """Vega's own pixels: the line of the ink, where the slider stands."""
+    figure = figures.capacity()
+    for context in (2000.0, 8000.0, 32_000.0):
+        points = drawn.marks(figure, "symbol", mean_held=context)
+        lines = drawn.marks(figure, "line", mean_held=context)
+        inks = {point["ink"] for point in points}
+        assert inks == {MEANINGS["cache"].name, GREY.name}
+        for point in points:
+            own = [each for each in lines if each["ink"] == point["ink"]]
+            near = min(own, key=lambda each: abs(each["x"] - point["x"]))
+            assert near["y"] == pytest.approx(point["y"], abs=3)
+
+
+def test_sizes_of_the_log_are_in_units_of_1024_to_the_third() -> None:
+    """A published line says 0.98 GiB where a counted byte is 1.05 billion."""
+    for row, log in zip(tables.peaks().rows, START_LOGS, strict=True):
+        number, unit = str(row[2]).split()
+        assert unit == "GiB"
+        assert float(number) == pytest.approx(float(log.peak) / 1024**3, abs=0.005)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog import MODELS
+from llmserve_lab.moe import exchange_time
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.hot_rank import RANKS, WIDTH, exchanged
 from llmserve_lab.moe.models import DEFAULT, inventory, moe_of, per_layer, sizes_of
@@ -19,6 +20,7 @@ from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.routing_sampler import draw, mean_distinct
 from llmserve_lab.page.widget import Bench
 from tests.benches import answered
+from tests.page import drawn, seen
 
 
 def test_the_ranks_of_a_row_are_those_of_the_experts_that_are_drawn() -> None:
@@ -160,3 +162,28 @@ def test_a_hot_share_is_a_share(share: float) -> None:
 def test_a_group_cannot_be_cut_into_more_than_it_has() -> None:
     with pytest.raises(ValueError, match="tp must be at most ep, got 16 with ep = 8"):
         f.SP_BYTES.at(DEFAULT, n_rows=8, tp=16, ep=8)
+
+
+def test_the_line_of_the_model_has_the_start_and_the_other_has_none() -> None:
+    """At the last group size the constant of a transfer is what lies between them."""
+    (panel,) = drawn.panels(stills.exchange)
+    ends = {
+        text.get_text(): (seen._name(text.get_color()), text.xy[1])
+        for text in panel.texts
+        if ", " in text.get_text()
+    }
+    assert len(ends) == 4
+    solid = {seen._name(line.get_color()): line.get_ydata()[-1]
+             for line in panel.lines if line.get_linestyle() == "-"}  # fmt: skip
+    for way in ("dispatch", "combine"):
+        ink, model = ends[f"{way}, model"]
+        other, wire = ends[f"{way}, wire alone"]
+        assert ink == other and solid[ink] == model > wire
+        took = [1e6 * each.measured_s for each in exchange_time.compared()
+                if each.way == way]  # fmt: skip
+        dots = [
+            line
+            for line in panel.lines
+            if line.get_linestyle() == "None" and seen._name(line.get_color()) == ink
+        ]
+        assert list(dots[0].get_ydata()) == pytest.approx(took)

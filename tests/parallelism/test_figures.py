@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from llmserve_lab import catalog
 from llmserve_lab.parallelism import map as axes
 from llmserve_lab.parallelism.arguments import MODEL
 from llmserve_lab.parallelism.context import ContextTurn, context_parallel
 from llmserve_lab.parallelism.dealing import zigzag
+from llmserve_lab.parallelism.deployments import eight
 from llmserve_lab.parallelism.model import PROMPT, SMALL
 from llmserve_lab.parallelism.online import KEYS, QUERIES, TOKENS, VALUES, play
-from llmserve_lab.parallelism.page import figures, pipe_steps, ring_steps
+from llmserve_lab.parallelism.page import figures, pipe_steps, ring_steps, stills
 from llmserve_lab.parallelism.page import questions as module
 from llmserve_lab.parallelism.pipeline import pipelined, prefill_plan
 from llmserve_lab.parallelism.rows import (
@@ -82,3 +84,31 @@ def test_the_questions_come_true_in_runs() -> None:
     assert module.bubble.right == pytest.approx(timeline(twelve.results).bubble)
     assert module.FASTER[int(module.predict_alone.right)] == "not faster at all"
     assert module.even.right * 7 * 35_136 == pytest.approx(7 * 10.49e9)
+
+
+def test_a_pipe_fills_before_it_empties() -> None:
+    """Told by whether more stages work in this pass than in the one before."""
+    for name, log in pipe_steps.pipeline_steps().logs.items():
+        if not name.startswith("prefill"):
+            continue
+        line = pipe_steps.played(name)
+        work = [sum(s.end == frame.at for s in line.spans) for frame in log.frames]
+        told = [(n, frame.sentence) for n, frame in enumerate(log.frames)]
+        fills = [work[n] for n, said in told if "The pipe fills" in said]
+        empties = [work[n] for n, said in told if "The pipe empties" in said]
+        assert fills == sorted(fills) and len(set(fills)) == len(fills) > 1
+        assert empties == sorted(empties, reverse=True) and len(set(empties)) > 1
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("dp", "TP 4 × DP 2"), ("mix", "TP 4 × PP 2"), ("pp", "PP 8"), ("tp", "TP 8")],
+)
+def test_a_number_of_the_text_is_of_the_layout_it_names(word: str, name: str) -> None:
+    """Asked of the deployment itself, at the load that the page names."""
+    made, said = eight(name, catalog.link("infiniband-ndr"), nics=4), stills.numbers()
+    step_ms = 1e3 * made.decode(64, 1000).token_s
+    first_ms = 1e3 * made.first_token_s(8192, 2048)
+    assert said[f"ms_{word}"] == f"{step_ms:.1f} ms"
+    assert said[f"first_{word}"] == f"{first_ms:.0f} ms"
+    assert said[f"rate_{word}"] == f"{made.prefill_rate(2048):,.0f}"

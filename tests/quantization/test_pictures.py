@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.quantization import outliers
 from llmserve_lab.quantization.codecs import INT4
 from llmserve_lab.quantization.page import stills
@@ -25,3 +26,25 @@ def test_a_point_lies_at_the_bits_that_its_matrix_takes(
         stored = INT4.bits * made.size + 16 * np.asarray(kept.scales).size
         assert bits == pytest.approx(stored / made.size)
         assert error == outliers.ordinary_error(made, kept.dequantize())
+
+
+def test_a_filled_point_was_measured_on_the_gpu_that_the_legend_says() -> None:
+    """Model Optimizer 0.21.1 was timed on an H200, TensorRT-LLM 0.9 on an H100."""
+    left = drawn.panels(stills.gains)[0]
+    words = [text.get_text() for text in left.texts]
+    gpu = {word.split(": ")[0]: word.split(": ")[1] for word in words if ": H" in word}
+    new = {
+        round(float(rates[n]) / float(papers.RATES["bf16"][n]), 6)
+        for rates in papers.RATES.values()
+        for n in rates
+    }
+    old = {
+        round(float(g), 6) for each in papers.OLD_GAINS.values() for g in each.values()
+    }
+    marked = [line for line in left.lines if line.get_marker() not in ("None", "_", "")]
+    assert marked
+    for line in marked:
+        hollow = line.get_markerfacecolor() == "none"
+        found = {round(float(y), 6) for y in line.get_ydata()}
+        assert found <= (old if hollow else new)
+    assert gpu == {"filled": "H200", "open": "H100"}

@@ -9,6 +9,7 @@ from llmserve_lab.speculative import machine as m
 from llmserve_lab.speculative import measured, toy
 from llmserve_lab.speculative.page import charts, figures, rounds, stills, tables
 from llmserve_lab.speculative.verification import residual
+from tests.page import drawn
 
 
 def test_the_steps_are_those_of_the_run() -> None:
@@ -181,3 +182,17 @@ def test_what_the_machine_refuses() -> None:
 
 def test_the_batch_axis_ends_where_memory_does() -> None:
     assert charts.LARGEST == max(figures.BATCHES) <= m.fits(m.SMALL)
+
+
+@pytest.mark.parametrize("name", [fit.curve.name for fit in m.published()])
+def test_a_measured_point_stands_at_its_number_of_drafts(name: str) -> None:
+    """The line of falling acceptance passes the points that it was fitted at."""
+    fit = next(each for each in m.published() if each.curve.name == name)
+    figure = figures.tokens_of_a_pass()
+    points = drawn.marks(figure, "symbol", curve=name)
+    assert len(points) == len(fit.curve.tokens)
+    lines = drawn.marks(figure, "line", curve=name)
+    left, right = min(each["x"] for each in lines), max(each["x"] for each in lines)
+    for drafts, point in enumerate(points, start=1):  # the axis runs from one to MOST
+        wide = (right - left) / (m.MOST - 1)
+        assert point["x"] - left == pytest.approx((drafts - 1) * wide, abs=1)

@@ -15,7 +15,7 @@ from llmserve_lab.symptoms.case import trials, watched
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.cases.memory import SAFE
 from llmserve_lab.symptoms.cases.streaming import ROOMY
-from llmserve_lab.symptoms.dashboard import steady_tokens_per_s
+from llmserve_lab.symptoms.dashboard import Dashboard, steady_tokens_per_s
 from llmserve_lab.symptoms.page import (
     boards,
     figures,
@@ -26,6 +26,7 @@ from llmserve_lab.symptoms.page import (
 )
 from llmserve_lab.symptoms.served import WatchedRun
 from tests.benches import answered
+from tests.page import drawn
 
 
 @pytest.mark.parametrize("name", storm.SEATS)
@@ -208,3 +209,24 @@ def test_seats_from_two_measured_rows_are_near_those_of_the_cache() -> None:
     assert found.full.clients == 2 * found.calm.clients
     assert found.seats / found.room == pytest.approx(1.0, abs=0.05)
     assert found.full.tpot_s / found.calm.tpot_s < 1.1
+
+
+def test_the_line_that_is_called_running_is_of_those_that_run() -> None:
+    """Legend and lines of every gauge beside the series of its run, cut again."""
+    boards.game.cache_clear()
+    panels = drawn.panels(lambda: boards.game().picture)
+    for left, right, each in zip(
+        panels[::2], panels[1::2], seen_in_game().values(), strict=True
+    ):
+        named = {line.get_label(): list(line.get_ydata()) for line in left.lines}
+        assert each.series is not None
+        assert named["running"] == list(each.series.running)
+        assert named["waiting"] == list(each.series.waiting)
+        assert max(named["running"]) != max(named["waiting"])
+        top = right.collections[0].get_paths()[0].vertices[:, 1].max()
+        assert top == pytest.approx(100 * max(each.series.kv_usage))
+
+
+def seen_in_game() -> dict[str, Dashboard]:
+    """What is watched of the game's three causes."""
+    return {who: watched(case(key), cause) for who, (key, cause) in boards.GAME.items()}

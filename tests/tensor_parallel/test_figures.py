@@ -209,3 +209,15 @@ def test_a_speedup_is_below_its_number_of_gpus() -> None:
             ]
             assert 1 < gains[0] < gains[1] < gains[2] < 8
             assert gains[0] < 2 and gains[1] < 4
+
+
+def test_two_groups_read_twice_as_many_prompts_as_one_of_them() -> None:
+    """The rate of each row is what its own row of times allows: one or two at once."""
+    rows = {str(row[0]): row for row in decision.choice().rows}
+    for prompt in (running_example.PROMPT, decision.LONG):
+        times, rates = (
+            [float(str(cell).split()[0].replace(",", "")) for cell in rows[name][1:3]]
+            for name in (f"prompt of {prompt:,}, ms", f"prompts of {prompt:,} a second")
+        )
+        for groups, took_ms, rate in zip((1, 2), times, rates, strict=True):
+            assert rate == pytest.approx(groups * 1e3 / took_ms, rel=0.02)
