@@ -3,6 +3,7 @@
 from itertools import pairwise
 from math import ceil, sqrt
 
+import numpy as np
 import pytest
 
 from llmserve_lab.disaggregation import formulas as f
@@ -101,3 +102,23 @@ def test_the_first_request_is_long_enough_to_be_sent() -> None:
     commands = served.commands()
     assert 'prompt": "\'"$(seq -s, 500)"\'"' in commands
     assert "vllm:nixl_bytes_transferred_sum" in commands
+
+
+@pytest.mark.parametrize(("launch_ms", "printed"), [(6.545, 0.27), (0.0, 0.20)])
+def test_a_part_of_the_lead_is_the_launches_of_a_prompt(
+    launch_ms: float, printed: float
+) -> None:
+    """The page's numbers, added up: 15 ms a token, 199 gaps, four GPUs."""
+    prefill, ride = 25.99 + launch_ms, 19.495 + launch_ms
+    two = 4 / (prefill + 26.7)
+    batch = np.arange(1.0, 110.0, 0.01)
+    step = 2.18 + 4.74 + 0.07233 * batch
+    gap = step + batch / 199 * (ride + 0.01053 * (batch - 40))
+    one = 4 * batch[gap <= 15].max() / (199 * 15)
+    assert two / one - 1 == pytest.approx(printed, abs=0.01)
+    found = (
+        worked.advantage(0.015)
+        if launch_ms
+        else worked.advantage_without_launches(0.015)
+    )
+    assert found == pytest.approx(two / one, rel=0.01)

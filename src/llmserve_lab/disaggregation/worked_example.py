@@ -137,8 +137,16 @@ def ratio_if(error: float, promise_s: float) -> float:
 
 def advantage(promise_s: float, **more: float) -> float:
     """Rate of two pools, split at best, over that of one engine on each GPU."""
-    two, one = usual(f.BEST_POOLS_RATE, promise_s), 0.0
-    one = usual(f.SHARED_RATE, promise_s, **more)
+    return usual(f.BEST_POOLS_RATE, promise_s) / usual(f.SHARED_RATE, promise_s, **more)
+
+
+def advantage_without_launches(promise_s: float) -> float:
+    """Two pools over one engine, if a step that reads a prompt launched no more."""
+    rates = (
+        usual(formula, promise_s, prompt_launch_s=0.0)
+        for formula in (f.BEST_POOLS_RATE, f.SHARED_RATE)
+    )
+    two, one = rates
     return two / one
 
 
