@@ -232,6 +232,16 @@ def test_the_twin_is_scored_apart_and_nothing_is_blind_without_being_so() -> Non
     assert "none yet" in repr(other_tables.elsewhere())
 
 
+def test_an_error_has_an_interval_where_there_are_enough_runs() -> None:
+    cells = {row[1:3]: str(row[3]) for row in other_tables.elsewhere().rows}
+    for (_, status), has in other_tables.twin_scores().items():
+        kind = "in-sample" if status == "calibrated" else status
+        shown = cells[kind, f"{has.n_runs} runs"]
+        assert (" to " in shown) == (has.n_runs >= 10)
+    for sizes in record()["afd"]["rules"].values():
+        assert sizes["median, low"] < sizes["median"] < sizes["median, high"]
+
+
 def test_drafts_are_scored_where_the_law_was_not_fitted() -> None:
     found = {law: drafts.drafts_error(law) for law in ("falling", "constant")}
     assert found["falling"] < 0.05 < 0.15 < found["constant"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.validation.intervals import mean_interval
+from llmserve_lab.validation.intervals import mean_interval, median_interval
 
 
 def test_groups_are_drawn_and_not_rows() -> None:
@@ -30,3 +30,16 @@ def test_it_is_as_wide_as_the_normal_law_says() -> None:
 def test_one_group_has_no_interval() -> None:
     with pytest.raises(ValueError, match="group must tell 2 apart, got 1"):
         mean_interval(np.ones(3), np.zeros(3))
+
+
+def test_the_interval_of_a_median_draws_whole_groups() -> None:
+    """Rows that only repeat their group's first say nothing new."""
+    size = np.random.default_rng(3).exponential(size=(40, 1))
+    once, copied = median_interval(size), median_interval(np.repeat(size, 25, axis=1))
+    assert copied == pytest.approx(once)
+    assert once.low < np.median(size) < once.high
+    few = median_interval(size[:10])
+    assert few.high - few.low > once.high - once.low
+    assert median_interval(np.full((5, 3), 0.25)) == (0.25, 0.25)
+    with pytest.raises(ValueError, match="size must have 2 groups, got 1"):
+        median_interval(size[:1])

@@ -187,7 +187,11 @@ def _afd() -> dict[str, Any]:
     found = rule_errors(numbers=AFD_NUMBERS, n_requests=AFD_REQUESTS)
     rules = {
         each.name: {name: float(f"{size:.5g}") for name, size in each.sizes.items()}
-        | {"best off by": each.best_off_by}
+        | {
+            "best off by": each.best_off_by,
+            "median, low": float(f"{each.median.low:.5g}"),
+            "median, high": float(f"{each.median.high:.5g}"),
+        }
         for each in found.rules
     }
     return {"drawn": found.drawn, "rules": rules}

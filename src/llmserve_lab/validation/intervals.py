@@ -52,6 +52,31 @@ def mean_interval(size: Floats, group: np.ndarray[Any, Any]) -> Interval:
     return Interval(float(ends.low), float(ends.high))
 
 
+def median_interval(size: Floats) -> Interval:
+    """The same for the median of all numbers, whole groups drawn.
+
+    ``size`` [groups, each] are sizes of errors: what is in a group belongs together.
+
+    Raises:
+        ValueError: there are fewer than two groups.
+    """
+    from llmserve_lab.extras import stats
+
+    if len(size) < FEWEST:
+        raise ValueError(f"size must have {FEWEST} groups, got {len(size)}")
+    drawn = stats.bootstrap(
+        (np.arange(len(size)),),
+        lambda at, axis: np.median(size[at], axis=(axis - 1, -1)),
+        vectorized=True,
+        n_resamples=DRAWS,
+        confidence_level=LEVEL,
+        method="percentile",
+        rng=np.random.default_rng(SEED),
+    )
+    ends = drawn.confidence_interval
+    return Interval(float(ends.low), float(ends.high))
+
+
 def _pooled(total: Floats, count: Floats, axis: int = -1) -> Floats:
     """Mean over all rows of the groups drawn."""
     mean: Floats = total.sum(axis=axis) / count.sum(axis=axis)

@@ -22,6 +22,7 @@ from llmserve_lab.afd.simulation.length_distributions import (
 from llmserve_lab.afd.simulation.ratio_sweep import MOST_RATIO
 from llmserve_lab.checks import MOST_PLAYED, whole_number
 from llmserve_lab.page.table import Table
+from llmserve_lab.validation.intervals import Interval, median_interval
 
 MOST = 32
 FLIGHTS = (2, 3, 4)
@@ -134,11 +135,13 @@ def off_by(answers: Iterable[dict[str, Any]], whose: str) -> int:
 class RuleErrors:
     """A rule beside simulation: sizes of its errors, by the keys of SHARES.
 
-    ``best_off_by`` is how far its best ratio is from the simulated one, at worst.
+    ``median`` holds the ends between which 95 of 100 medians lie if bundles are drawn
+    anew. ``best_off_by`` is how far its best ratio is from the simulated one, at worst.
     """
 
     name: str
     sizes: dict[str, float]
+    median: Interval
     best_off_by: int
 
 
@@ -170,7 +173,8 @@ def rule_errors(*, numbers: Iterable[int], n_requests: int) -> RulesBeside:
     for whose, name in RULES.items():
         errors = np.abs([answer[whose] for answer in answers])
         sizes = {share: float(np.quantile(errors, at)) for share, at in SHARES.items()}
-        rules.append(RuleErrors(name, sizes, off_by(answers, whose)))
+        ends = median_interval(errors)
+        rules.append(RuleErrors(name, sizes, ends, off_by(answers, whose)))
     return RulesBeside(len(answers), tuple(rules))
 
 

@@ -21,7 +21,7 @@ from llmserve_lab.how_wrong.drafts import (
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
 from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
-from llmserve_lab.how_wrong.record import ends_of, record, row_errors
+from llmserve_lab.how_wrong.record import ENOUGH, ends_of, record, row_errors
 from llmserve_lab.how_wrong.script import LINES
 from llmserve_lab.how_wrong.wording import per_cent, with_ends
 from llmserve_lab.page.table import Table
@@ -155,12 +155,15 @@ def elsewhere() -> Table:
     rows: list[tuple[str, ...]] = []
     for (what, kind), has in sorted(twin_scores().items(), reverse=True):
         status = "in-sample" if kind == "calibrated" else kind
-        numbers = (f"{has.n_runs} runs", per_cent(has.mean_error), signed(has.bias, 1))
+        ends = has.mean_interval if has.n_runs >= ENOUGH else None
+        error = with_ends(has.mean_error, ends)
+        numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
     rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
-        error = per_cent(sizes["median"], 2)
+        ends = sizes["median, low"], sizes["median, high"]
+        error = with_ends(sizes["median"], ends, 2)
         rows.append((f"AFD, {RULES[name]}", "simulated", afd["drawn"], error, "–"))
     return Table(
         "Other predictions of the book beside what there is",
@@ -169,6 +172,8 @@ def elsewhere() -> Table:
         notes=(
             "AFD, Attention–FFN disaggregation: median error of the throughput, beside "
             "a simulator that shares the rule's assumptions; no real machine.",
+            "In brackets: 95 % bootstrap interval, runs drawn (of the rules whole "
+            f"bundles); fewer than {ENOUGH} runs have none.",
         ),
     )
 
