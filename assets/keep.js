@@ -157,23 +157,32 @@
     const links = [...table.querySelectorAll("td:nth-child(2) a.internal")];
     const pairs = links.map((a) => pages[decodeURIComponent(new URL(a.href).pathname)]).filter(Boolean);
     const ready = pairs.reduce((sum, [count]) => sum + count, 0);
-    const line = element("p", "book-total");
-    line.setAttribute("role", "status");
-    line.textContent = pairs.length
+    const text = pairs.length
       ? `Your progress: ${ready} questions and goals done, ${pairs.length} of ${links.length} chapters opened. ${where(pairs.length)}`
       : `Your progress appears here and beside each chapter when you answer its questions. ${where(2)}`;
-    table.before(line);
+    let line = document.querySelector(".book-total");
+    if (!line) {
+      line = element("p", "book-total");
+      line.setAttribute("role", "status");
+      table.before(line);
+    }
+    if (line.textContent !== text) line.textContent = text;
   }
 
-  /* A page that asks nothing shows what is done on the others. */
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
-  else begin();
-  function begin() {
+  /* A page that asks nothing shows what is done on the others, and follows them: what is
+   * answered in another tab, or was answered before the reader came back to this page.
+   */
+  function look() {
     if (inLab || tasks.size) return;
     const pages = known(read("pages"));
     showNavigation(pages);
     showTotal(pages);
   }
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", look);
+  else look();
+  window.addEventListener("storage", look);
+  window.addEventListener("pageshow", (event) => { if (event.persisted) look(); });
 
   window.llmserveKeep = { read, write, drop, task, done, known, inLab };
 })();

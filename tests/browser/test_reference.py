@@ -88,6 +88,21 @@ def test_the_front_page_shows_what_is_done_on_the_others(page: Page) -> None:
     expect(marks).to_have_count(1)
 
 
+def test_the_front_page_follows_what_is_done_in_another_tab(page: Page) -> None:
+    assert page.context.browser
+    reader = page.context.browser.new_context()
+    front, other = reader.new_page(), reader.new_page()
+    front.goto(f"{PAGES.as_uri()}/intro.html")
+    total = front.locator(".book-total")
+    expect(total).to_contain_text("appears here")
+    other.goto(f"{PAGES.as_uri()}/chapters/roofline.html")
+    expect(total).to_contain_text(f"1 of {CHAPTERS} chapters opened")
+    expect(total).to_have_count(1)
+    other.get_by_role("button", name="Clear my answers").click()
+    expect(total).to_contain_text(f"0 questions and goals done, 1 of {CHAPTERS}")
+    reader.close()
+
+
 @pytest.mark.parametrize("word", ["TPOT", "ITL", "inflight", "GQA", "MFU", "TBT"])
 def test_the_search_of_the_book_knows_the_synonym(page: Page, word: str) -> None:
     index = (PAGES / "searchindex.js").read_text("utf8")
