@@ -3,6 +3,7 @@
 import re
 from base64 import b64decode
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,10 +16,17 @@ from llmserve_lab.page.palette import HATCH
 from llmserve_lab.page.still import StaticFigure
 
 KINDS: tuple[dict[str, Callable[[], Any]], ...] = (figures(), steps())
-MADE = [make() for kind in KINDS for make in [*kind.values()][::10]]  # a few of each
-STORED = {each.name: each._repr_mimebundle_()["text/html"] for each in MADE}
+# A few of each, by name.
+MADE = {name: kind[name] for kind in KINDS for name in [*kind][::10]}
 DRAWN = re.compile(r"(<svg\b(?:(?!<svg\b).)*</svg>)</div>\s*(<img[^>]*>)", re.S)
 SOURCE = re.compile(rf'src="{re.escape(TYPE)}([^"]+)"')
+
+
+@cache
+def stored(name: str) -> str:
+    """What a notebook stores of a figure."""
+    html: str = MADE[name]()._repr_mimebundle_()["text/html"]
+    return html
 
 
 def opened(image: str) -> ElementTree.Element:
@@ -32,20 +40,20 @@ def words(root: ElementTree.Element) -> list[str]:
     return ["".join(e.itertext()) for e in root.iter() if e.tag.endswith("text")]
 
 
-@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize("name", MADE)
 def test_the_image_has_the_words_and_the_marks_of_the_drawing(name: str) -> None:
-    pairs = DRAWN.findall(STORED[name])
-    assert len(pairs) == len(IMAGE.findall(STORED[name])) > 0
-    for svg, stored in pairs:
-        drawn, image = ElementTree.fromstring(svg), opened(stored)
+    pairs = DRAWN.findall(stored(name))
+    assert len(pairs) == len(IMAGE.findall(stored(name))) > 0
+    for svg, beside in pairs:
+        drawn, image = ElementTree.fromstring(svg), opened(beside)
         assert words(image) == words(drawn)
         assert len(list(image.iter())) >= len(list(drawn.iter())) + 1  # its ground
 
 
-@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize("name", MADE)
 def test_the_image_needs_no_page(name: str) -> None:
     """No variable of a style sheet, no pattern that is elsewhere; a white ground."""
-    for image in IMAGE.findall(STORED[name]):
+    for image in IMAGE.findall(stored(name)):
         root = opened(image)
         text = ElementTree.tostring(root, encoding="unicode")
         assert "var(" not in text
@@ -56,7 +64,7 @@ def test_the_image_needs_no_page(name: str) -> None:
 
 
 def test_the_built_page_leaves_it_out() -> None:
-    for html in STORED.values():
+    for html in map(stored, MADE):
         assert IMAGE.search(html)
         assert not IMAGE.search(slim(html))
 

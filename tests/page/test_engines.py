@@ -8,6 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -66,6 +67,7 @@ def named(text: str) -> set[str]:
     return {*OPTION.findall(plain), *METRIC.findall(plain)} - OTHERS
 
 
+@cache
 def everywhere() -> dict[str, set[str]]:
     """Files in which each name stands."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -79,12 +81,9 @@ def everywhere() -> dict[str, set[str]]:
     return found
 
 
-SHOWN = everywhere()
-
-
 def test_every_name_on_a_page_is_in_the_table() -> None:
     unknown = {}
-    for name, files in SHOWN.items():
+    for name, files in everywhere().items():
         try:
             engines.shown(name)
         except ValueError:
@@ -93,13 +92,14 @@ def test_every_name_on_a_page_is_in_the_table() -> None:
 
 
 def test_the_pages_name_options_and_metrics() -> None:
-    assert {"--max-num-seqs", "--data-parallel-rpc-port", "--num-warmups"} <= set(SHOWN)
-    assert {"vllm:num_preemptions_total", "vllm:kv_cache_usage_perc"} <= set(SHOWN)
-    assert not {name for name in SHOWN if name.startswith(("--fig", "--book"))}
+    shown = everywhere()
+    assert {"--max-num-seqs", "--data-parallel-rpc-port", "--num-warmups"} <= set(shown)
+    assert {"vllm:num_preemptions_total", "vllm:kv_cache_usage_perc"} <= set(shown)
+    assert not {name for name in shown if name.startswith(("--fig", "--book"))}
 
 
 def test_no_name_is_in_the_table_for_no_page() -> None:
-    used = {engines.shown(name).name for name in SHOWN}
+    used = {engines.shown(name).name for name in everywhere()}
     listed = set(engines.OPTIONS) | set(engines.METRICS)
     assert listed - used - {"--attention-config"} == set()
 

@@ -21,7 +21,7 @@ from llmserve_lab.varlen.strategies import WAYS
 from tests.depth import examples
 from tests.transformer.shapes import prompt, seeds, shapes
 
-CASES = 500
+CASES = 150  # and four times as many in the deep tests
 FLOAT = 8  # bytes of a number in NumPy
 # Tokens and requests at most: one batch in twelve is a long one.
 SIZES = st.sampled_from([(4, 3)] * 11 + [(20, 6)])

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.validation import MeasuredRow
+from llmserve_lab.validation import MeasuredRow, dense_rows
+from llmserve_lab.validation.__main__ import SAMPLE
 from llmserve_lab.validation.exposure import exposures_of, run
 from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.rows import every
 from llmserve_lab.validation.unit_work import bill_of, cost_of
 from tests.validation.sample import drawn, sample
 
-FEW = sorted({row.server: row for row in sample().rows}.items())[::5]
+ROWS = {row.server: row for row in every(dense_rows(), SAMPLE)}
+FEW = sorted(ROWS.items())[::5]
 
 
 @pytest.mark.parametrize("row", [row for _, row in FEW], ids=[name for name, _ in FEW])

@@ -8,7 +8,7 @@ something else. Taking it for something else is eviction, and nothing else is.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -88,6 +88,22 @@ class BlockPool:
         """The block with these contents, used or free; None where there is none."""
         return self._found.get(name)
 
+    def find_run(self, names: Iterable[Hashable]) -> list[int]:
+        """Blocks with these contents, in this order, up to the first not found."""
+        run: list[int] = []
+        find = self._found.get
+        for name in names:
+            block = find(name)
+            if block is None:
+                break
+            run.append(block)
+        return run
+
+    def num_used(self, blocks: Iterable[int]) -> int:
+        """How many of these blocks a block table points to."""
+        references = self._references
+        return sum(references[self._known(block)] > 0 for block in blocks)
+
     def take(self, count: int = 1) -> list[int]:
         """Take free blocks for new contents; what they contained is evicted.
 
@@ -152,37 +168,48 @@ class BlockPool:
         self._found[name], self._names[block] = block, name
         return True
 
-    def share(self, block: int) -> None:
-        """Point one more table to a block that is used or still has its contents.
+    def share(self, *blocks: int) -> None:
+        """Point one more table to blocks that are used or still have their contents.
 
         Raises:
-            ValueError: nothing is known of its contents.
+            ValueError: nothing is known of the contents of one; those before it are
+                shared.
         """
-        if self._references[self._known(block)] == 0:
-            if self._names[block] is None:
-                raise ValueError(f"block must be used or have a name, got free {block}")
-            del self._idle[block]
-        self._references[block] += 1
-        self._note("shared", block)
+        references = self._references
+        for block in blocks:
+            if references[self._known(block)] == 0:
+                if self._names[block] is None:
+                    raise ValueError(
+                        f"block must be used or have a name, got free {block}"
+                    )
+                del self._idle[block]
+            references[block] += 1
+            if self.events is not None:
+                self._note("shared", block)
 
-    def release(self, block: int) -> bool:
-        """Point one table less to a block; true if it is free now.
+    def release(self, *blocks: int) -> int:
+        """Point one table less to each block, in this order.
+
+        Returns:
+            How many of them are free now.
 
         Raises:
-            ValueError: it was free already.
+            ValueError: one was free already; those before it are released.
         """
-        if self._references[self._known(block)] == 0:
-            raise ValueError(f"block must be used to be released, got free {block}")
-        self._references[block] -= 1
-        if self._references[block]:
-            self._note("released", block)
-            return False
-        if self._names[block] is None:
-            self._blank.append(block)
-        else:
-            self._idle[block] = None
-        self._note("freed", block)
-        return True
+        references, freed = self._references, 0
+        for block in blocks:
+            if references[self._known(block)] == 0:
+                raise ValueError(f"block must be used to be released, got free {block}")
+            references[block] -= 1
+            if not references[block]:
+                freed += 1
+                if self._names[block] is None:
+                    self._blank.append(block)
+                else:
+                    self._idle[block] = None
+            if self.events is not None:
+                self._note("released" if references[block] else "freed", block)
+        return freed
 
     def keep(self, block: int, name: Hashable) -> bool:
         """Let a used block be found by its contents; false if another already is.

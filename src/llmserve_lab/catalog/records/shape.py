@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -109,12 +110,12 @@ class ModelShape:
         shape = (self.d_model,)
         return tuple(Tensor(name + part, shape, copies, copies) for part in parts)
 
-    @property
+    @cached_property
     def params_total(self) -> int:
         """Parameters stored, P_tot."""
         return sum(tensor.params for tensor in self.tensors())
 
-    @property
+    @cached_property
     def params_active(self) -> int:
         """Parameters one token is multiplied with, P_act."""
         return sum(tensor.params_active for tensor in self.tensors())

@@ -47,20 +47,15 @@ class PagedMemory:
                 f"prefix of request {request.id} must name none or all {wanted} blocks "
                 f"of {self.block_tokens} tokens, got {len(request.prefix)} names"
             )
-        found: list[int] = []
-        for name in request.prefix[: (request.prompt_len - 1) // self.block_tokens]:
-            block = self.pool.find(name)
-            if block is None:
-                break
-            found.append(block)
-        return found
+        most = (request.prompt_len - 1) // self.block_tokens
+        return self.pool.find_run(request.prefix[:most])
 
     def missing(self, sequence: Sequence, blocks: int) -> int:
         """Free blocks that a table of ``blocks`` takes; found ones in use are free."""
         if sequence.swapped or not sequence.request.prefix:
             return blocks
         found = self.find(sequence.request)
-        return blocks - sum(self.pool.references(block) > 0 for block in found)
+        return blocks - self.pool.num_used(found)
 
     def enter(self, sequence: Sequence, blocks: int) -> int:
         """Give a request a table of ``blocks``; return the tokens that are computed."""
@@ -70,8 +65,7 @@ class PagedMemory:
             sequence.table = ([], self.pool.lend(blocks))
             return 0
         found = self.find(sequence.request)
-        for block in found:
-            self.pool.share(block)
+        self.pool.share(*found)
         sequence.table = (found, self.pool.lend(blocks - len(found)))
         return len(found) * self.block_tokens
 
@@ -110,4 +104,4 @@ class PagedMemory:
         self.pool.give_back(own)
         if not shared:
             return blocks
-        return blocks - len(shared) + sum(map(self.pool.release, reversed(shared)))
+        return blocks - len(shared) + self.pool.release(*reversed(shared))
