@@ -111,6 +111,14 @@ def test_a_call_says_what_it_does_and_with_which_arguments() -> None:
     assert found.does and found.does in " ".join(said)
 
 
+@pytest.mark.parametrize("name", ["params_active", "kv_elements_per_token"])
+def test_a_property_says_what_it_is_whether_it_is_kept_or_not(name: str) -> None:
+    shape = running_example.model()
+    found = origin(f"shape.{name}", "shape = running_example.model()", shape=shape)
+    said = getattr(type(shape), name).__doc__
+    assert found.does and said.startswith(found.does)
+
+
 def test_each_name_of_a_tuple_has_its_own_half() -> None:
     code = "few, many = (machine.rate(n) for n in (8, 128))"
     assert origin("many", code, few=1, many=2).call == "many = machine.rate(128)"

@@ -12,6 +12,7 @@ import ast
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import log10
 from numbers import Integral, Real
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -253,8 +254,10 @@ def is_prefix(node: ast.expr) -> bool:
 
 def documented(found: Any) -> bool:
     """Whether it is a function, a class or a property of this book."""
-    module = getattr(getattr(found, "fget", found), "__module__", None)
-    return callable(found) or isinstance(found, property) if _ours(module) else False
+    behind = found.func if isinstance(found, cached_property) else found
+    module = getattr(getattr(behind, "fget", behind), "__module__", None)
+    kinds = (property, cached_property)
+    return callable(found) or isinstance(found, kinds) if _ours(module) else False
 
 
 def _ours(module: Any) -> bool:
