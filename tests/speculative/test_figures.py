@@ -5,6 +5,7 @@ import pytest
 
 from llmserve_lab.catalog.evidence.speculation import CURVES, DRAFTS, LLAMA_32_1B
 from llmserve_lab.engine import Acceptance
+from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.speculative import machine as m
 from llmserve_lab.speculative import measured, toy
 from llmserve_lab.speculative.page import charts, figures, rounds, stills, tables
@@ -90,6 +91,23 @@ def test_the_points_are_the_published_ones() -> None:
     spec = figures.tokens_of_a_pass().spec
     shown = {row["tokens"] for layer in spec["layer"] for row in _rows(spec, layer)}
     assert shown == {tokens for curve in CURVES for tokens in curve.tokens}
+
+
+def test_each_law_stands_at_its_label() -> None:
+    """Drafts are kept one after the other, each with its own chance, to the eighth."""
+    figure = figures.tokens_of_a_pass()
+    label = {r.name: r.label for r in figure.readouts if isinstance(r, Readout)}
+    assert len(label) == 3
+    for curve in CURVES:
+        known = figure.values(curve=curve.name)
+        shown = {label[name]: known[name] for name in label}
+        for word, fall in (("constant", 1.0), ("falling", known["accept_fall"])):
+            chances = known["accept_rate"] * fall ** np.arange(8)
+            kept = 1 + np.cumprod(chances).sum()
+            (called,) = [text for text in shown if word in text]
+            assert shown[called] == pytest.approx(kept, rel=1e-9)
+        (called,) = [text for text in shown if "measured" in text]
+        assert shown[called] == curve.tokens[-1]
 
 
 def _rows(spec: dict, layer: dict) -> list[dict]:  # type: ignore[type-arg]
