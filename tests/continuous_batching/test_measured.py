@@ -23,8 +23,8 @@ def test_two_lines_predict_the_chunk_between() -> None:
     assert rate == pytest.approx(float(middle.output_per_s), rel=0.02)
     assert 0.02 < measured.fixed_gap_s() < float(first.longest_gap_s)
     low, between, high = measured.on_lines()
-    for end in (low, high):  # the line goes through them
-        assert (end.gap_error, end.output_error) == pytest.approx((0, 0), abs=1e-12)
+    for fixed in (low, high):  # the line goes through them
+        assert (fixed.gap_error, fixed.output_error) == pytest.approx((0, 0), abs=1e-12)
     assert 0 < between.gap_error < 0.04 and abs(between.output_error) < 0.02
 
 

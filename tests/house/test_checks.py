@@ -76,10 +76,11 @@ def test_a_key_that_is_not_known_is_a_failed_look_up_and_a_wrong_value() -> None
 
 
 def test_what_is_no_key_of_a_table_is_refused_with_those_there_are() -> None:
-    table = {"up": 1, 2: 3}
+    table: dict[object, int] = {"up": 1, 2: 3}
+    others: list[object] = ["left", None, [], "2"]
     for key in table:
         checks.key_of("way", key, table)
-    for other in ("left", None, [], "2"):
+    for other in others:
         with pytest.raises(
             checks.UnknownKeyError, match="way must be one of up, 2, got"
         ):

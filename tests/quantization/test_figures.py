@@ -200,8 +200,8 @@ def test_the_table_of_decisions_says_what_the_prices_and_papers_say() -> None:
     assert rows[1].by_formula == pytest.approx((known["few_bits_gain"],))
     assert rows[1].measured == ()
     for row, key, batches in ((rows[0], "fp8", (1, 8, 64)), (rows[2], "int4", (1,))):
-        rates = [[float(papers.RATES[k][b]) for k in (key, "bf16")] for b in batches]
-        assert row.measured == pytest.approx([few / wide for few, wide in rates])
+        both = [[float(papers.RATES[k][b]) for k in (key, "bf16")] for b in batches]
+        assert row.measured == pytest.approx([few / wide for few, wide in both])
 
 
 def test_the_format_tried_first_is_the_fastest_that_was_measured() -> None:
