@@ -71,8 +71,6 @@ def columns(
         before = left[:, at].copy()
         codes = round_with(before, scales, scheme.numbers)
         left[:, at] = scheme.numbers.decode(codes) * scales
-        # The columns to the right are not rounded yet: they take over the error such
-        # that the outputs change least, each as much as row ``at`` of U says.
         error = (before - left[:, at]) / push[at, at]
         left[:, at + 1 :] -= np.outer(error, push[at, at + 1 :])
         yield ColumnStep(at, before, left[:, at].copy(), left.copy())

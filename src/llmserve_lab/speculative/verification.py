@@ -85,7 +85,6 @@ def verify(
     """
     _check(drafts, draft_laws, target_laws)
     checks: list[Check] = []
-    # Not strict: the target has one law more, for the token after the last draft.
     for token, p, q in zip(drafts, target_laws, draft_laws, strict=False):
         drawn = float(rng.random())
         kept = drawn < min(1.0, p[token] / q[token])

@@ -47,8 +47,6 @@ class RunningSoftmax:
         highest = np.maximum(self.highest, scores.max(axis=-1))
         if not np.all(highest < np.inf):  # a comparison with NaN is false
             raise ValueError(f"scores must be numbers or -inf, got {highest.max()}")
-        # A row that has seen no key is at -∞, and -∞ - (-∞) is no number. Against 0 its
-        # factor and its weights are exp(-∞) = 0, which is what they have to be.
         base = np.where(np.isneginf(highest), 0.0, highest)
         factor = np.exp(self.highest - base)
         weights = np.exp(scores - base[..., np.newaxis])
@@ -103,7 +101,6 @@ def merge(parts: Sequence[Partial]) -> Partial:
     highest = logs.max(axis=0)
     shares = np.exp(logs - np.where(np.isneginf(highest), 0.0, highest))
     total = shares.sum(axis=0)
-    # No key in any split: the shares are zero, and stay so instead of 0 / 0.
     shares = shares / np.where(total > 0, total, 1.0)
     output = (shares[..., np.newaxis] * outputs).sum(axis=0)
     with np.errstate(divide="ignore"):  # of a row that has seen no key yet

@@ -165,7 +165,7 @@ def sort_rows(
         try:
             rows.append(_row(line, models, of or MeasuredRow))
         except (KeyError, ValueError) as error:
-            reason = str(error).strip("'\"")
+            reason = str(error.args[0])  # a KeyError's text would be quoted
             left_out[reason] = left_out.get(reason, 0) + 1
     return Sorted(tuple(rows), MappingProxyType(left_out))
 
