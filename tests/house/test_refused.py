@@ -236,7 +236,7 @@ NONSENSE: dict[str, Refused] = {
     ),
     "a target that was not traced": (
         lambda: triangle.goodput(triangle.points(), 0.3, 0.02),
-        "ttft_s must be one of (0.2, 0.5, 1.0, 2.0, 5.0), got 0.3",
+        "ttft_s must be one of 0.2, 0.5, 1.0, 2.0, 5.0, got 0.3",
     ),
     "a batch that was not measured": (
         lambda: quantized.rate_gain("int4", 7),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
-from llmserve_lab.checks import positive, whole
+from llmserve_lab.checks import key_of, positive, whole
 from llmserve_lab.cluster.backend import MOST_RANKS
 from llmserve_lab.cluster.ledger import Ledger, Record
 from llmserve_lab.cluster.lockstep import Lockstep
@@ -64,8 +64,7 @@ def run(
             not do the same.
     """
     whole(of="rank", most=MOST_RANKS, num_ranks=num_ranks)
-    if backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {BACKENDS}, got {backend!r}")
+    key_of("backend", backend, BACKENDS)
     positive("timeout_s", timeout_s)
     one_rank = partial(_called, program, args)
     start = _on_processes if backend == "mpi" else _in_lockstep
