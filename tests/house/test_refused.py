@@ -16,8 +16,8 @@ from llmserve_lab.capacity import triangle
 from llmserve_lab.capacity.loads import arrivals
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import ring_algorithm, ring_trace, run
-from llmserve_lab.cluster.ledger import Wire
+from llmserve_lab.collectives import ring_algorithm, ring_trace, run
+from llmserve_lab.collectives.ledger import Wire
 from llmserve_lab.continuous_batching.arrival_rates import idle_of_geometric
 from llmserve_lab.continuous_batching.piggyback import Part
 from llmserve_lab.continuous_batching.workloads import crowd

@@ -35,7 +35,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "kv_memory": ("kv_memory",),
         "speculative_decoding": ("speculative",),
         "quantization": ("quantization",),
-        "tensor_parallel": ("cluster", "tensor_parallel"),
+        "tensor_parallel": ("collectives", "tensor_parallel"),
         "parallelism": ("parallelism",),
         "mixture_of_experts": ("moe",),
         "disaggregation": ("disaggregation",),

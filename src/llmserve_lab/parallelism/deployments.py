@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Accelerator, Link, ModelShape
 from llmserve_lab.checks import key_of, whole
-from llmserve_lab.cluster.calibration import nccl
+from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.parallelism import formulas as f

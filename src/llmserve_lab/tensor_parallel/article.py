@@ -12,7 +12,7 @@ from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.checks import MOST_PLAYED, key_of, whole
-from llmserve_lab.cluster import Ledger, Rank, run
+from llmserve_lab.collectives import Ledger, Rank, run
 from llmserve_lab.page.table import Table
 from llmserve_lab.tensor_parallel import steps
 from llmserve_lab.tensor_parallel.block import STRATEGIES, Layer, block

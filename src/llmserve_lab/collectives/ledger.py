@@ -1,7 +1,7 @@
 """Communication log: calls, bytes, and the seconds that a link would need for them.
 
 Bytes on the wire are those that leave a rank under the ring algorithm, counted chunk by
-chunk (:mod:`llmserve_lab.cluster.ring_algorithm`). A call takes as long as its steps'
+chunk (:mod:`llmserve_lab.collectives.ring_algorithm`). A call takes as long as its steps'
 latencies and the larger of what goes out and what comes in, over the link's one-way
 bandwidth.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.checks import at_least, key_of, positive
-from llmserve_lab.cluster.ring_algorithm import Traffic
+from llmserve_lab.collectives.ring_algorithm import Traffic
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Cell, Table
 

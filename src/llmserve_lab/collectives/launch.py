@@ -10,12 +10,12 @@ from functools import partial
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
 from llmserve_lab.checks import key_of, positive, whole
-from llmserve_lab.cluster.backend import MOST_RANKS
-from llmserve_lab.cluster.ledger import Ledger, Record
-from llmserve_lab.cluster.lockstep import Lockstep
-from llmserve_lab.cluster.processes import Processes, world
-from llmserve_lab.cluster.rank import Rank
-from llmserve_lab.cluster.rendezvous import ClusterError, Raised, State
+from llmserve_lab.collectives.backend import MOST_RANKS
+from llmserve_lab.collectives.ledger import Ledger, Record
+from llmserve_lab.collectives.lockstep import Lockstep
+from llmserve_lab.collectives.processes import Processes, world
+from llmserve_lab.collectives.rank import Rank
+from llmserve_lab.collectives.rendezvous import ClusterError, Raised, State
 
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
