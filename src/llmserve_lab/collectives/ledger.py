@@ -1,8 +1,8 @@
 """Communication log: calls, bytes, and the seconds that a link would need for them.
 
 Bytes on the wire are those that leave a rank under the ring algorithm, counted chunk by
-chunk (:mod:`llmserve_lab.collectives.ring_algorithm`). A call takes as long as its steps'
-latencies and the larger of what goes out and what comes in, over the link's one-way
+chunk (:mod:`llmserve_lab.collectives.ring_algorithm`). A call takes as long as the
+latencies of its steps and the larger of what goes out and what comes in, over the link's one-way
 bandwidth.
 """
 

@@ -159,8 +159,8 @@ def _collectives(
     """Two all-reduces a layer: what they take with nothing to send, and for a row.
 
     The latency is that of a small message from end to end, and an all-reduce of few
-    rows takes about one (:mod:`llmserve_lab.collectives.calibration`); the bytes are those
-    of a ring, which no way without a switch can undercut.
+    rows takes about one (:mod:`llmserve_lab.collectives.calibration`); the bytes are
+    those of a ring, which no way without a switch can undercut.
     """
     if tp == 1:
         return {}
