@@ -218,7 +218,8 @@ def test_of_the_engine_what_is_made_once_a_run_is_wrapped() -> None:
     assert not hasattr(Request.__init__, "__wrapped__")
     assert not hasattr(IterationCost.__init__, "__wrapped__")
     with pytest.raises(TypeError, match=r"requests must be of type Iterable.*, got 5"):
-        simulate(5, Pool(IterationCost(row_s=1.0), Chunked(1), kv_blocks=9))  # type: ignore[arg-type]
+        pool = Pool(IterationCost(row_s=1.0), Chunked(1), kv_blocks=9)
+        simulate(5, pool)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ NONSENSE: dict[str, Refused] = {
         "tied must be of type bool, got 'x'",
     ),
     "a prefix that is a number": (
-        lambda: Request(arrival_s=0, prompt_len=1, output_len=1, id=1, prefix=3),  # type: ignore
+        lambda: replace(ENDLESS, prefix=3),  # type: ignore[arg-type]
         "prefix must be a tuple of names, got 3",
     ),
     "a target beyond any chunk": (
@@ -66,7 +66,12 @@ NONSENSE: dict[str, Refused] = {
         "path must be of type str | os.PathLike, got None",
     ),
     "a column without a name": (
-        lambda: workloads.csv_trace("x", time=None, prompt="p", output="o"),  # type: ignore
+        lambda: workloads.csv_trace(
+            "x",
+            time=None,  # type: ignore[arg-type]
+            prompt="p",
+            output="o",
+        ),
         "time must be of type str, got None",
     ),
     "chance that is none": (
