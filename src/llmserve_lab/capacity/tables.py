@@ -21,11 +21,15 @@ from llmserve_lab.catalog.data.prices import (
 )
 from llmserve_lab.checks import whole
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 
 MOST_REQUESTS = 10**6  # of one run
 RATES = (1.0, 5.0, 13.8)
+UNSEEN = Unmeasured("no measured row tells at which rate a promise is kept")
+CHARGED = Unmeasured("no measured row was charged by input and output apart")
+WAITED = Unmeasured("no measured row tells how long prompts waited for their turn")
 WAITS = (0.2, 0.5, 0.8)
 WARM_S = 20.0  # of the run, until the batch has filled
 
@@ -88,7 +92,7 @@ def tokens_table() -> Table:
         "Dollars for a million: Llama-3.1-8B on one H100 at its hourly price, and list "
         "prices of 2024"
     )
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=CHARGED)
 
 
 def short(device: str) -> str:
@@ -113,7 +117,7 @@ def pools_table() -> Table:
         "Goodput of pools, and dollars for a million requests: Llama-3.1-8B, 1,000 in, "
         "200 out"
     )
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=UNSEEN)
 
 
 def search_table(most: int = 6) -> Table:
@@ -133,7 +137,7 @@ def search_table(most: int = 6) -> Table:
         for each in tried[:most]
     ]
     columns = ("deployment", "GPUs", "$ an hour", "the level")
-    return Table("The dearest of those that were run", columns, rows)
+    return Table("The dearest of those that were run", columns, rows, band=UNSEEN)
 
 
 def waits_table() -> Table:
@@ -152,9 +156,8 @@ def waits_table() -> Table:
                 )
             )
     columns = ("prompts", "busy", "closed form", "engine", "ratio")
-    return Table(
-        "Mean wait for a server that reads one prompt at a time", columns, rows
-    )
+    caption = "Mean wait for a server that reads one prompt at a time"
+    return Table(caption, columns, rows, band=WAITED)
 
 
 LAWS = {"all 1,000: M/D/1": (1000, 1000), "500 or 2,500: M/G/1": (500, 2500)}

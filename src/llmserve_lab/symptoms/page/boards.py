@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.engine import Report
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -37,6 +38,7 @@ PANEL: dict[str, tuple[str, ...]] = {
     "tokens written per second": ("tokens_per_s",),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
+SIMULATED = Unmeasured("simulated runs; no server was measured under these loads")
 ROW_IN = 1.4  # inches of height of a server's gauges
 
 
@@ -89,7 +91,7 @@ def board(
     names = [each for each in PANEL if any(each in column for column in columns)]
     rows = [(metric, *(each.get(metric, "–") for each in columns)) for metric in names]
     head = ("panel", *seen) if len(seen) > 1 else ("panel", "shows")
-    return Board(_drawn(seen, title, name), Table(caption, head, rows))
+    return Board(_drawn(seen, title, name), Table(caption, head, rows, band=SIMULATED))
 
 
 @figure_style()

@@ -20,11 +20,12 @@ from llmserve_lab.symptoms.case import (
 )
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.dashboard import METRICS
+from llmserve_lab.symptoms.page.boards import SIMULATED
 
 HELPED, NOT = "yes", "no"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Remedies(Table):
     """Table that a narrow page shows as a card for each row, its cells labelled."""
 
@@ -93,7 +94,7 @@ def tried_on(key: str) -> Table:
         f"{number(of.alarm.metric, calm)}."
     )
     caption = f"{of.title}: before → after ({of.machine})"
-    return Remedies(caption, columns, rows, notes=notes)
+    return Remedies(caption, columns, rows, notes=notes, band=SIMULATED)
 
 
 def _row(trial: RemedyTrial) -> tuple[str, ...]:
