@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ TIMED = re.compile(
 )
 # ... has a band, or says in its caption, headings or notes what stands beside it.
 SAYS = re.compile(rf"{BAND}|measured|[Ee]rror|\boff\b|published|bound")
+CAPTION = re.compile("<caption>(.*?)</caption>")
 SHOWN = "on runs like this"  # in a cell
 REFERENCE = {"catalog", "notation", "sources", "how_wrong"}  # inputs, claims, scores
 NO_PREDICTION = {
@@ -72,8 +74,10 @@ def tables(path: Path) -> Iterator[str]:
     for cell in notebook_of(path)["cells"]:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
-            if "<table" in "".join(data.get("text/html", "")):
-                yield "".join(data.get("text/plain", ""))
+            caption = CAPTION.search("".join(data.get("text/html", "")))
+            if caption:  # a picture may stand before the table
+                text = "".join(data.get("text/plain", ""))
+                yield text[text.rindex(unescape(caption[1])) :]
 
 
 def unstated(text: str) -> bool:

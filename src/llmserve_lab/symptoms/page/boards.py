@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.engine import Report
-from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -38,7 +37,7 @@ PANEL: dict[str, tuple[str, ...]] = {
     "tokens written per second": ("tokens_per_s",),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
-SIMULATED = Unmeasured("simulated runs; no server was measured under these loads")
+SIMULATED = "simulated: no measured error"
 ROW_IN = 1.4  # inches of height of a server's gauges
 
 
@@ -91,7 +90,7 @@ def board(
     names = [each for each in PANEL if any(each in column for column in columns)]
     rows = [(metric, *(each.get(metric, "–") for each in columns)) for metric in names]
     head = ("panel", *seen) if len(seen) > 1 else ("panel", "shows")
-    return Board(_drawn(seen, title, name), Table(caption, head, rows, band=SIMULATED))
+    return Board(_drawn(seen, title, name), Table(caption, head, rows))
 
 
 @figure_style()
@@ -147,7 +146,7 @@ def _sentence(who: str, series: Series, *, several: bool) -> str:
 def pair() -> Board:
     """Two servers with one symptom and two causes: a pause of each, and the panels."""
     title, name = "Two answers pause alike: one was preempted", "symptoms.pair"
-    of, caption = case("pauses"), "The panels of both servers"
+    of, caption = case("pauses"), f"The panels of both servers, {SIMULATED}"
     servers = {who: (of.key, cause) for who, cause in PAIR.items()}
     runs = dict[str, Report]()
     for who, cause in PAIR.items():
@@ -165,7 +164,7 @@ def game() -> Board:
         GAME,
         "Three dashboards, three causes",
         "symptoms.game",
-        "The panels of the three dashboards",
+        f"The panels of the three dashboards, {SIMULATED}",
     )
 
 

@@ -20,7 +20,6 @@ from llmserve_lab.symptoms.case import (
 )
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.dashboard import METRICS
-from llmserve_lab.symptoms.page.boards import SIMULATED
 
 HELPED, NOT = "yes", "no"
 
@@ -91,10 +90,10 @@ def tried_on(key: str) -> Table:
     calm = watched(of)[of.alarm.metric]
     notes.append(
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
-        f"{number(of.alarm.metric, calm)}."
+        f"{number(of.alarm.metric, calm)}. All simulated: no error was measured."
     )
     caption = f"{of.title}: before → after ({of.machine})"
-    return Remedies(caption, columns, rows, notes=notes, band=SIMULATED)
+    return Remedies(caption, columns, rows, notes=notes)
 
 
 def _row(trial: RemedyTrial) -> tuple[str, ...]:
