@@ -22,6 +22,7 @@ from llmserve_lab.catalog.data.prices import (
 from llmserve_lab.checks import whole
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
 from llmserve_lab.formula.band import Unmeasured
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 
@@ -76,7 +77,7 @@ def charged_ms(usd: float, num_tokens: int) -> float:
 
 def tokens_table() -> Table:
     """Table of what input and output tokens cost as the replica fills, and APIs ask."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for rate in RATES:
         asked, told, idle = token_costs(rate)
         cells = (f"{asked:.4f}", f"{told:.2f}", f"1 : {told / asked:.0f}")
@@ -85,7 +86,7 @@ def tokens_table() -> Table:
         rows.append((f"{rate:g} requests/s", *cells, *rest))
     for name, (first, second) in API_PRICES.items():
         ratio = float(second) / float(first)
-        listed = (f"{1e6 * float(first):.2f}", f"{1e6 * float(second):.2f}")
+        listed = (Sourced(f"{1e6 * float(p):.2f}", p) for p in (first, second))
         rows.append((name, *listed, f"1 : {ratio:.0f}", "–", "–"))
     columns = ("load, or list", "input", "output", "ratio", "idle", "request")
     caption = (
