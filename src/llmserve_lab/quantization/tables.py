@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from llmserve_lab import running_example
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.shape import ModelShape
@@ -201,7 +202,21 @@ def steps_table() -> Table:
     ]
     names = (f"{SCHEMES[b.weights].numbers.name.split()[0]}, {n}" for b, n in STEPS)
     caption = "A decode step in ms, by format of the weights and batch"
-    return Table(caption, ("term", *names), rows)
+    return Table(caption, ("term", *names), rows, notes=(_off(),))
+
+
+def _off() -> str:
+    """How far off steps like those of the table were, where one was measured."""
+    said = []
+    for bits, batch in STEPS:
+        name = SCHEMES[bits.weights].numbers.name.split()[0]
+        found = running_example.band(
+            "decode_step", clients=batch, precision=bits.weights
+        )
+        said.append(f"{name}, {batch}: {found.short}")
+    return (
+        f"Errors of the whole step: {'; '.join(said)}. Its terms: not measured alone."
+    )
 
 
 ROOMS = (
