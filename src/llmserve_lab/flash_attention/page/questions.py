@@ -13,7 +13,7 @@ from llmserve_lab.page.question.question import Hint, Question
 
 LONG = head(32_000)
 FITS = (
-    "all of it, beside the weights",
+    "all of it, beside the parameters",
     "a few heads at a time, not all 32",
     "not even one head",
 )
@@ -66,7 +66,7 @@ predict_square = Question(
     prompt=(
         f"A prompt of {BOOK:,} tokens, Llama-3.1-8B in 16 bits: its 32 query heads of "
         "a layer each score every query against every key. An H100 has 80 GB, of "
-        "which the weights take 16. How much of a layer's score matrix fits?"
+        "which the parameters take 16. How much of a layer's score matrix fits?"
     ),
     choices=FITS,
     answer=lambda: 1.0,
@@ -198,9 +198,9 @@ keys_that_fit = Question(
 splits = Question(
     name="flash-attention.splits",
     prompt=(
-        "Llama-3.1-70B on eight H100 with tensor parallelism: each GPU holds one of "
-        "its 8 key–value heads. Four requests decode. With how many splits has each of "
-        "the 132 multiprocessors of a GPU at least one thread block?"
+        "Llama-3.1-70B is spread over eight H100 so that each GPU holds one of its 8 "
+        "key–value heads in every layer. Four requests decode. With how many splits "
+        "has each of the 132 multiprocessors of a GPU at least one thread block?"
     ),
     answer=_splits_for_all,
     rel_tol=0.01,
