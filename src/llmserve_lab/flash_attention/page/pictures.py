@@ -28,7 +28,7 @@ KIB = 1024
 INKS = (VERMILLION, GREEN, GREY, GOLD, BLUE)  # queries, keys; output, scores, weights
 
 
-AGAIN = "k and v, again and again"
+AGAIN = "k and v, many times"
 # Top of a kernel's box, its name, and what it reads and writes, with its height.
 KERNELS = (
     (8.9, "scores", (("q and k", True), ("scores", False))),
