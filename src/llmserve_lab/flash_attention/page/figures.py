@@ -40,8 +40,8 @@ FIRST_ROWS, FIRST_KEYS = 128.0, 128.0
 SPLITS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 17.0, 24.0, 32.0, 33.0, 64.0)
 BATCHES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 HELD = Verdict(
-    "held",
-    "On one GPU, parameters and cache",
+    "model_held",
+    "On one GPU, model and cache",
     "hbm_bytes",
     "held_bytes",
     ("do not fit", "fit"),

@@ -45,7 +45,7 @@ def fused() -> StaticFigure:
     """HBM, the L2 cache and the chip, with what three kernels and one send through."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 3.0))
+    figure, axes = plt.subplots(figsize=(4.7, 2.75))
     axes.set(xlim=(-0.1, 12.1), ylim=(-1.0, 10.9))
     axes.axis("off")
     registers, shared, l2, hbm = (_size(i) for i in range(4))

@@ -46,7 +46,7 @@ def split_decoding() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
             ),
-            height=365,
+            height=350,
             width=640,
             fixed={"words": _words()},
         ),

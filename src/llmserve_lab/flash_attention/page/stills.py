@@ -25,7 +25,7 @@ def speeds() -> StaticFigure:
     """Measured speed against the prompt, and what the roofline allows."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 3.1))
+    figure, axes = plt.subplots(figsize=(4.7, 2.8))
     places = range(len(FIGURE_LENGTHS))
     for code in CODES:
         known = CAUSAL_SPEED[code]
