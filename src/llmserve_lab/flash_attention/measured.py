@@ -194,12 +194,10 @@ def times_the_model(*, split: bool) -> tuple[float, float]:
 def long_decode(unsplit_s: float, split_s: float) -> LongDecode:
     """What to expect of a request between those two, from the model's two times."""
     without, split = (times_the_model(split=each) for each in (False, True))
-    ranges = [
-        (seconds * times[0], seconds * times[1])
-        for seconds, times in ((unsplit_s, without), (split_s, split))
-    ]
-    gain = ranges[0][0] / ranges[1][1], ranges[0][1] / ranges[1][0]
-    return LongDecode((unsplit_s, split_s), *ranges, gain)
+    unsplit = unsplit_s * without[0], unsplit_s * without[1]
+    in_splits = split_s * split[0], split_s * split[1]
+    gain = unsplit[0] / in_splits[1], unsplit[1] / in_splits[0]
+    return LongDecode((unsplit_s, split_s), unsplit, in_splits, gain)
 
 
 def gain_parts() -> tuple[float, float, float]:
