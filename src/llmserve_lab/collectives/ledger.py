@@ -2,8 +2,8 @@
 
 Bytes on the wire are those that leave a rank under the ring algorithm, counted chunk by
 chunk (:mod:`llmserve_lab.collectives.ring_algorithm`). A call takes as long as the
-latencies of its steps and the larger of what goes out and what comes in, over the link's one-way
-bandwidth.
+latencies of its steps and the larger of what goes out and what comes in, over the
+link's one-way bandwidth.
 """
 
 from __future__ import annotations
