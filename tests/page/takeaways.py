@@ -70,7 +70,7 @@ KEPT: dict[str, list[str]] = {
         "d_head ‘larger score’",
         (
             "‘With tile’ tile d_head ‘long causal’ less_book ‘fewer bytes’ "
-            "less_whole less_skip both_len over_plain ‘fast’"
+            "less_whole less_skip both_len over_plain ‘fast as’"
         ),
         (
             "heads_kv sms ‘with splits’ splits book expect_low expect_high ‘fast "
