@@ -9,8 +9,8 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "a copy of the shared beginning": 13 / 16,
     },
     "kv-memory.window": {
-        "all layers": 62 * 32_768 / (10 * 32_768 + 52 * 1_024),
-        "keep something, too": 10 * 32_768 / (10 * 32_768 + 52 * 1_024),
+        "all layers": 48 * 131_072 / (12 * 131_072 + 36 * 8_192),
+        "keep something, too": 12 * 131_072 / (12 * 131_072 + 36 * 8_192),
     },
     "kv-memory.even": {"travel twice": 1 / 2},
 }
@@ -23,10 +23,6 @@ MISTAKES: dict[str, dict[str, str]] = {
     "kv-memory.predict-routing": {
         "it stays about the same": "keeps evicting prompts",
         "it grows tenfold": "found already",
-    },
-    "kv-memory.predict-window": {
-        "about 1.2 times": "a thirty-second",
-        "about 30 times": "Ten layers keep every token",
     },
 }
 # Words of a prompt that turn the answer round if they are turned round.
@@ -43,11 +39,6 @@ ASKED: dict[str, tuple[str, ...]] = {
         "prompt tokens found",
         "that knows the prompt instead",
     ),
-    "kv-memory.predict-window": (
-        "of which 52 keep",
-        "32,768 tokens",
-        "overstated if every layer",
-    ),
     "kv-memory.fits": (
         "451,584 tokens",
         "begin with the same 6,000 tokens",
@@ -56,9 +47,11 @@ ASKED: dict[str, tuple[str, ...]] = {
         "at once",
     ),
     "kv-memory.window": (
-        "62 layers with 16 key–value heads",
-        "52 of the layers",
+        "48 layers with 8 key–value heads",
+        "36 of the layers",
+        "a full chunk",
         "How many GiB",
+        "131,072 tokens",
     ),
     "kv-memory.even": ("copying", "out and in", "as long as computing it again"),
 }
@@ -66,5 +59,4 @@ ASKED: dict[str, tuple[str, ...]] = {
 RIGHT: dict[str, str] = {
     "kv-memory.predict-waste": "about 60 %",
     "kv-memory.predict-routing": "it grows by two thirds",
-    "kv-memory.predict-window": "about 5 times",
 }

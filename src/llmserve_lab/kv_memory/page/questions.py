@@ -12,8 +12,8 @@ from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
 SAMPLES = 4  # answers to one prompt
-GEMMA = CACHE_LAYERS["gemma-3-27b"]
-FAR = 32_768  # tokens
+SCOUT = CACHE_LAYERS["llama-4-scout"]
+FAR, FARTHER = 32_768, 131_072  # tokens
 GIB = float(1 << 30)
 SHARES = ("about 30 %", "about 60 %", "about 90 %")
 SHARED = {
@@ -41,10 +41,6 @@ def _rounded() -> float:
 def _written() -> float:
     found = wasted(SERVICES[0])
     return found.used / found.final
-
-
-def _overstated() -> float:
-    return GEMMA.naive_token_bytes() * FAR / GEMMA.request_bytes(FAR)
 
 
 def _tokens() -> float:
@@ -106,26 +102,6 @@ predict_routing = Question(
         Hint(lambda: 2.0, "Much is found already: assistants come back to a replica."),
     ),
 )
-predict_window = Question(
-    name="kv-memory.predict-window",
-    kind="predict",
-    prompt=(
-        f"Gemma 3 27B has {GEMMA.layers} layers, of which {GEMMA.window_layers} keep "
-        f"the last {GEMMA.window:,} tokens only. A request has {FAR:,} tokens in "
-        "cache. By what factor is the cache overstated if every layer is counted as "
-        "keeping all of them?"
-    ),
-    choices=("about 1.2 times", "about 5 times", "about 30 times"),
-    answer=lambda: float(_overstated() > 2) + float(_overstated() > 12),
-    why=lambda: (
-        f"{_overstated():.1f} times: {GEMMA.full_layers} layers keep everything, and "
-        "they decide; the others keep a thirty-second of it."
-    ),
-    hints=(
-        Hint(lambda: 0.0, "Five of six layers keep a thirty-second of the text."),
-        Hint(lambda: 2.0, "Ten layers keep every token."),
-    ),
-)
 fits = Question(
     name="kv-memory.fits",
     prompt=(
@@ -154,26 +130,27 @@ fits = Question(
 window = Question(
     name="kv-memory.window",
     prompt=(
-        "Gemma 3 27B has 62 layers with 16 key–value heads 128 numbers wide, in 16 "
-        "bits. 52 of the layers keep the last 1,024 tokens only. How many GiB does a "
-        f"request of {FAR:,} tokens keep in the cache?"
+        "Llama-4 Scout has 48 layers with 8 key–value heads 128 numbers wide, in 16 "
+        "bits. 36 of the layers keep a chunk of at most 8,192 tokens; count a full "
+        f"chunk. How many GiB does a request of {FARTHER:,} tokens keep in the cache?"
     ),
-    answer=lambda: GEMMA.request_bytes(FAR) / GIB,
+    answer=lambda: SCOUT.request_bytes(FARTHER) / GIB,
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: GEMMA.naive_token_bytes() * FAR / GIB,
+            lambda: SCOUT.naive_token_bytes() * FARTHER / GIB,
             "That is what it would be if all layers kept all tokens.",
         ),
         Hint(
-            lambda: GEMMA.full_token_bytes() * FAR / GIB,
-            "The layers with a window keep something, too.",
+            lambda: SCOUT.full_token_bytes() * FARTHER / GIB,
+            "The layers with a chunk keep something, too.",
         ),
     ),
     why=lambda: (
-        f"Ten layers keep all: {GEMMA.full_token_bytes() * FAR / GIB:.2f} GiB; 52 keep "
-        f"1,024 tokens: {GEMMA.window_token_bytes() * GEMMA.window / GIB:.2f} GiB. "
-        f"Together {si(GEMMA.request_bytes(FAR) / GIB, 'dimensionless', 3)} GiB."
+        f"Twelve layers keep all: {SCOUT.full_token_bytes() * FARTHER / GIB:.2f} GiB; "
+        "36 keep 8,192 tokens: "
+        f"{SCOUT.window_token_bytes() * SCOUT.window / GIB:.2f} GiB. "
+        f"Together {si(SCOUT.request_bytes(FARTHER) / GIB, 'dimensionless', 3)} GiB."
     ),
 )
 even = Question(
