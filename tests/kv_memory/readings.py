@@ -20,6 +20,10 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about 30 %": "can at most double a length",
         "about 90 %": "Rounding up alone",
     },
+    "kv-memory.predict-rate": {
+        "about as many": "once, for however many",
+        "12 times as many": "more cache to read",
+    },
     "kv-memory.predict-routing": {
         "it stays about the same": "keeps evicting prompts",
         "it grows tenfold": "found already",
@@ -32,6 +36,11 @@ ASKED: dict[str, tuple[str, ...]] = {
         "from the start",
         "At a random moment while answers are written",
         "reserved memory holds a token",
+    ),
+    "kv-memory.predict-rate": (
+        "27 of these requests with the reservation and 330 with paging",
+        "times as many tokens a second",
+        "all of them together",
     ),
     "kv-memory.predict-routing": (
         "the same long system prompt with every question",
@@ -49,6 +58,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "kv-memory.window": (
         "48 layers with 8 key–value heads",
         "36 of the layers",
+        "36 of the layers keep a chunk of at most 8,192",
         "a full chunk",
         "How many GiB",
         "131,072 tokens",
@@ -58,5 +68,6 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "kv-memory.predict-waste": "about 60 %",
+    "kv-memory.predict-rate": "3 times as many",
     "kv-memory.predict-routing": "it grows by two thirds",
 }

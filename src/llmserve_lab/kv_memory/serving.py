@@ -170,7 +170,7 @@ def hot_tokens(name: str, *, max_batch: int = WIDE_BATCH) -> float:
     requests = trace(rate=HOT_RATE, hot=HOT)
     report = simulate(requests, _pool(ROUTINGS[name], max_batch=max_batch))
     ids = np.asarray(report.id, dtype=int)  # in the order in which they are complete
-    popular = np.array([requests[each].prefix[0] == 0 for each in ids])  # type: ignore[index]
+    popular = np.array([(requests[each].prefix or (1,))[0] == 0 for each in ids])
     written = np.array([requests[each].output_len > 1 for each in ids])
     return float(np.mean(np.asarray(report.tpot_s)[popular[written]]))
 

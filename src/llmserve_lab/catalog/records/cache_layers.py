@@ -56,14 +56,16 @@ class CacheLayers:
     def of(cls, shape: ModelShape, kind: str = "") -> CacheLayers:
         """A model whose layers all keep every token."""
         spec = shape.attention
-        plain = isinstance(spec, GroupedQueryAttention)
+        heads = None
+        if isinstance(spec, GroupedQueryAttention):
+            heads = (spec.n_kv_heads, spec.d_head)
         return cls(
             name=shape.name,
             kind=kind or shape.attention.kind,
             source=shape.source,
             kv_elements=shape.attention.kv_elements,
             full_layers=shape.n_layers,
-            heads=(spec.n_kv_heads, spec.d_head) if plain else None,
+            heads=heads,
             shape=shape,
         )
 

@@ -89,15 +89,16 @@ def _dots() -> list[Any]:
     from llmserve_lab.extras import altair as alt
 
     row = alt.Chart(alt.Data(values=[{}]))
+    reads = "mean_held <= other_most_context ? 1 : 0"
     return [
         row.transform_calculate(
             at=CONTEXT.reads(q.mean_held), up=REQUESTS.reads(q.batch_fits, signal)
         )
-        .mark_point(filled=True, size=60, opacity=1, color=ink.css, clip=True)
+        .mark_point(filled=True, size=60, opacity=shown, color=ink.css, clip=True)
         .encode(x=CONTEXT.on("x", "at"), y=REQUESTS.on("y", "up"))
-        for signal, ink in (
-            ("batch_fits", MEANINGS["cache"]),
-            ("other_batch_fits", GREY),
+        for signal, ink, shown in (
+            ("batch_fits", MEANINGS["cache"], 1),
+            ("other_batch_fits", GREY, alt.expr(reads)),
         )
     ]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.formula.text import si
 from llmserve_lab.kv_memory import formulas as f
-from llmserve_lab.kv_memory.machine import BLOCK, num_blocks, room
-from llmserve_lab.kv_memory.serving import REPLICAS, SYSTEM, warm
-from llmserve_lab.kv_memory.waste import SERVICES, wasted
+from llmserve_lab.kv_memory.machine import BLOCK, num_blocks, room, served
+from llmserve_lab.kv_memory.serving import REPLICAS, SYSTEM, step_s, warm
+from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
@@ -43,6 +43,20 @@ def _written() -> float:
     return found.used / found.final
 
 
+def _few() -> int:
+    return served(LIMIT)
+
+
+def _many() -> int:
+    found = wasted(SERVICES[0])
+    return served(found.used / found.share(found.paged[BLOCK]))
+
+
+def _faster() -> float:
+    held = wasted(SERVICES[0]).used
+    return _many() / step_s(_many(), held) / (_few() / step_s(_few(), held))
+
+
 def _tokens() -> float:
     return float(num_blocks() * BLOCK)
 
@@ -70,6 +84,25 @@ predict_waste = Question(
             "request is its prompt.",
         ),
         Hint(lambda: 2.0, "Rounding up alone wastes about a third."),
+    ),
+)
+predict_rate = Question(
+    name="kv-memory.predict-rate",
+    kind="predict",
+    prompt=(
+        f"The cache of the H100 holds {_few()} of these requests with the reservation "
+        f"and {_many()} with paging. How many times as many tokens a second does the "
+        "server write for all of them together?"
+    ),
+    choices=("about as many", "3 times as many", "12 times as many"),
+    answer=lambda: float(_faster() > 1.5) + float(_faster() > 6),
+    why=lambda: (
+        f"{_faster():.1f} times: a step reads the weights once for all requests, but "
+        "the cache of each request for itself, so the larger step takes longer."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "A step reads the weights once, for however many requests."),
+        Hint(lambda: 2.0, "The larger step has more cache to read, so it is slower."),
     ),
 )
 predict_routing = Question(
