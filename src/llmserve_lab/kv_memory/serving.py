@@ -13,6 +13,7 @@ import numpy as np
 from llmserve_lab.checks import key_of
 from llmserve_lab.engine import (
     Chunked,
+    IterationLoad,
     LeastLoaded,
     Pool,
     PrefixAware,
@@ -23,7 +24,6 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.engine.routing import Target
-from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.running_example import cost, model
 from llmserve_lab.workloads import Geometric, poisson_requests
