@@ -89,10 +89,13 @@ KEPT: dict[str, list[str]] = {
         "kappa_kib tokens share slots",
         "limit used_reserved block used_paged",
         "saved",
-        "‘no room’ ‘raises the’ hits_load hits_prefix",
         (
-            "‘With a’ slots card_slots ‘within worst_error’ worst_error too_many "
-            "‘high at’ seqs ‘large GPUs’ scout_off"
+            "‘no room’ ‘raises the’ ‘with assistants’ assistants prompts_fit "
+            "hits_load hits_prefix"
+        ),
+        (
+            "‘With a’ slots card_slots old_share ‘within worst_error’ worst_error "
+            "too_many ‘high at’ seqs ‘large GPUs’ scout_off"
         ),
     ],
     "mixture_of_experts": [

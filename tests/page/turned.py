@@ -24,7 +24,7 @@ TITLES: dict[str, str] = {
     "flash_attention.traffic": "‘fewer bytes’",
     "how_wrong.ladder": "‘most of’",
     "how_wrong.residuals": "‘short for’ ‘long for’",
-    "kv_memory.capacity": "‘longer the’ ‘fewer requests’",
+    "kv_memory.capacity": "‘longer each’ ‘fewer requests’",
     "moe.group": "‘larger group’ ‘less reading’ ‘more sending’ ‘with tokens’",
     "moe.route": "‘few of’ ‘many one’ ‘few experts’ ‘most ranks’",
     "moe.touched": "‘larger the’ ‘more experts’",
