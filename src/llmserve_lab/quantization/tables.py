@@ -61,6 +61,10 @@ def errors() -> dict[str, dict[str, float]]:
     calibration, text = (
         tm.text(size, seed=seed) for size, seed in ((CALIBRATION, 1), (HELD_OUT, 2))
     )
+    right, seen, right_loud = (
+        of.forward(tokens)
+        for of, tokens in ((model, text), (model, calibration), (loud, text))
+    )
     found = {}
     for key in ("bf16", "int8", "fp8", "int4", "mxfp4", "nvfp4"):
         scheme = SCHEMES[key]
@@ -69,15 +73,17 @@ def errors() -> dict[str, dict[str, float]]:
         found[key] = {
             "bits": scheme.bits_per_number(tm.WIDTH),
             "weights": relative_error(weight, quantize(weight, scheme).dequantize()),
-            "logits": tm.logit_error(model, nearest, text),
+            "logits": tm.logit_error(right, nearest, text),
         }
         if key in CALIBRATED:
             better = tm.rounded_by_gptq(model, scheme, calibration)
-            found[key]["gptq"] = tm.logit_error(model, better, text)
-            found[key]["gptq seen"] = tm.logit_error(model, better, calibration)
+            found[key]["gptq"] = tm.logit_error(right, better, text)
+            found[key]["gptq seen"] = tm.logit_error(seen, better, calibration)
         if key in BOTH:
-            found[key]["both"] = tm.both_rounded_error(model, scheme, text)
-            found[key]["loud"] = tm.both_rounded_error(loud, scheme, text)
+            found[key]["both"] = tm.both_rounded_error(model, scheme, text, right=right)
+            found[key]["loud"] = tm.both_rounded_error(
+                loud, scheme, text, right=right_loud
+            )
     return found
 
 
@@ -231,18 +237,24 @@ def unshared(shape: ModelShape) -> float:
     return float(spec.n_heads * (spec.d_head + spec.d_rope + spec.d_v))
 
 
+def saved_by_sharing(shape: ModelShape) -> float:
+    """How many times the cache that heads with keys of their own would need."""
+    would = 2.0 * shape.n_layers * unshared(shape)
+    return would / shape.kv_bytes_per_token(2.0)
+
+
 def shared_table() -> Table:
     """Table of bytes per token of models of the catalog, and without sharing."""
     rows = []
     for key in SHARED:
         shape = MODELS[key]
-        has = shape.kv_bytes_per_token(2.0)
-        would = 2.0 * shape.n_layers * unshared(shape)
+        has, saved = shape.kv_bytes_per_token(2.0), saved_by_sharing(shape)
+        would = has * saved
         rows.append(
             (
                 shape.name,
                 f"{has / 1024:.1f} KiB",
-                f"{would / has:.0f}×",
+                f"{saved:.0f}×",
                 f"{would / 1024:,.0f} KiB",
                 shape.attention.kind,
             )
