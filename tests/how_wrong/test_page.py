@@ -74,7 +74,7 @@ def test_the_residuals_state_the_errors_of_their_state() -> None:
         known = figure.values(kind=kind, left=left)
         asked = controls.KINDS[kind], controls.LEFT[left]
         assert known["mean_error"] == pytest.approx(100 * mean_error(*asked), abs=0.06)
-        assert known["bias"] == pytest.approx(100 * bias(*asked), abs=0.06)
+        assert known["all_bias"] == pytest.approx(100 * bias(*asked), abs=0.06)
         rows, error = chosen(*asked)
         for name, engine in (
             ("vllm_bias", "vllm"),

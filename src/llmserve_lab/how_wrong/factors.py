@@ -123,27 +123,22 @@ def cases() -> tuple[FactorCase, FactorCase]:
     row = example.rows()[AT]
     load = next(each for each in decision.loads() if each.clients == row.clients)
     own_tpot, own_ttft = (decision.own_factor(kind, row, 3) for kind in KINDS)
-    engine, anew = (
-        tuple(held(kind) for kind in KINDS)
-        for held in (
-            lambda kind: 1 - risk("engine", kind=kind),
-            lambda kind: nested_held("engine", kind),
-        )
-    )
+    engine_tpot, engine_ttft = (1 - risk("engine", kind=kind) for kind in KINDS)
+    new_tpot, new_ttft = (nested_held("engine", kind) for kind in KINDS)
     return (
         FactorCase(
             "your engine has served your model on this kind of GPU",
             "that engine’s near rows",
             (own_tpot, own_ttft),
             1 - TAILS[0] / 100,
-            (engine[0], engine[1]),
+            (engine_tpot, engine_ttft),
         ),
         FactorCase(
             "one of the three is new, or they have not met",
             "book’s band",
             (load.tpot.factor, load.ttft.factor),
             INSIDE,
-            (anew[0], anew[1]),
+            (new_tpot, new_ttft),
         ),
     )
 

@@ -68,7 +68,7 @@ def error_tables() -> tuple[Lookup, ...]:
         "mean_low": lambda kind, left: mean_ends(kind, left)[0],
         "mean_high": lambda kind, left: mean_ends(kind, left)[1],
         "median_error": median_error,
-        "bias": bias,
+        "all_bias": bias,
         "tensorrt_bias": _leans("trtllm"),
         "vllm_bias": _leans("vllm"),
     }

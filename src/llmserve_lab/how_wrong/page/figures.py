@@ -127,14 +127,14 @@ def residuals() -> LiveFigure:
         controls=(c.kind(), c.left(), *c.error_tables()),
         readouts=(
             Readout("mean_error", "Mean error"),
-            Readout("bias", "Bias"),
+            Readout("all_bias", "Bias, all rows"),
             Readout("tensorrt_bias", "Bias on TensorRT-LLM"),
             Readout("vllm_bias", "Bias on vLLM"),
         ),
         sentence=(
             "Predicted: {kind}; left out: {left}. The mean absolute percentage error "
             "is {mean_error} (95 % interval {mean_low} to {mean_high}), half of the "
-            "rows are closer than {median_error}, and the bias is {bias}: "
+            "rows are closer than {median_error}, and the bias is {all_bias}: "
             "{tensorrt_bias} on the rows of TensorRT-LLM, {vllm_bias} on those of "
             "vLLM. The strip is a factor of 1¼ to either side."
         ),
