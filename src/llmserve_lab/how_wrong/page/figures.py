@@ -122,7 +122,7 @@ def residuals() -> LiveFigure:
     """Predicted over measured, a point a row, and which way each engine leans."""
     return LiveFigure(
         name="residuals",
-        title="On average too short for vLLM and too long for TensorRT-LLM",
+        title="Fitted times: too short for vLLM, too long for TensorRT-LLM",
         chart=charts.residuals,
         controls=(c.kind(), c.left(), *c.error_tables()),
         readouts=(
