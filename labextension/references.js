@@ -107,10 +107,8 @@ window.llmserveReferences = {
 "keys": [
 "aiconfigurator2026",
 "inferencex2026",
-"stone1974cross",
 "agrawal2024vidur",
 "cho2024llmservingsim",
-"patel2024splitwise",
 "barber2021jackknife"
 ]
 },
@@ -319,7 +317,6 @@ window.llmserveReferences = {
 "dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
 "flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, hopper/flash\\_prepare\\_scheduler\\.cu, csrc/flash\\_attn, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
 "dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
-"stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
 "agrawal2024vidur": "Amey Agrawal, Nitin Kedia, Jayashree Mohan, Ashish Panwar, Nipun Kwatra, Bhargav Gulavani, Ramachandran Ramjee, and Alexey Tumanov\\. Vidur: a large\\-scale simulation framework for LLM inference\\. In *MLSys*\\. 2024\\.",
 "cho2024llmservingsim": "Jaehong Cho, Minsu Kim, Hyunmin Choi, Guseul Heo, and Jongse Park\\. LLMServingSim: a HW/SW co\\-simulation infrastructure for LLM inference serving at scale\\. In *IISWC*\\. 2024\\.",
 "barber2021jackknife": "Rina Foygel Barber, Emmanuel J\\. Cand\u00e8s, Aaditya Ramdas, and Ryan J\\. Tibshirani\\. Predictive inference with the jackknife\\+\\. *The Annals of Statistics*, 49\\(1\\):486\u2013507, 2021\\.",
