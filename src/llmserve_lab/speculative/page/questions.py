@@ -9,7 +9,7 @@ from llmserve_lab.speculative import machine as m
 
 P, Q = (0.5, 0.4, 0.1), (0.2, 0.3, 0.5)  # laws of target and draft in an exercise
 COMMON = sum(map(min, zip(P, Q, strict=True)))
-LOSSES = ("nothing at all", "a little quality, as with fewer bits", "its randomness")
+REDRAWN = ("less often than the target says", "just as often", "more often")
 EIGHT = ("more, a longer chain yields more", "fewer", "as many")
 RATE, CHAIN = 0.7, 3
 ENDLESS = 0.75
@@ -23,34 +23,36 @@ def _tokens(rate: float = RATE, drafts: int = CHAIN) -> float:
     return float(f.ACCEPTED(accept_rate=rate, n_draft=float(drafts)))
 
 
+def _redrawn() -> float:
+    """The first word of the calculation by hand, if rejections are redrawn from p."""
+    return 0.2 + 0.3 * 0.5
+
+
 def _per_token_ms() -> float:
     return (CHAIN * DRAFT_MS + PASS_MS) / _tokens()
 
 
-predict_quality = Question(
-    name="speculative.predict-quality",
+predict_redraw = Question(
+    name="speculative.predict-redraw",
     kind="predict",
     prompt=(
-        "A model of one billion parameters guesses the words, one of eight billion "
-        "only accepts or rejects them, with the rule of this page. What do the answers "
-        "lose against those of the large model alone?"
+        "Take the three words of the calculation by hand (p: 0.5, 0.3, 0.2; q: 0.2, "
+        "0.6, 0.2), but replace a rejected draft by a word drawn from p itself. How "
+        "often does the first word then come out?"
     ),
-    choices=LOSSES,
+    choices=REDRAWN,
     answer=lambda: 0.0,
     why=lambda: (
-        "Nothing: every sequence of words comes with the same chance as without the "
-        "small model, up to the rounding of any two runs of the large model. The next "
-        "section adds up all that can happen."
+        "With chance 0.2 as a draft, and with 0.3 · 0.5 after a rejection: "
+        f"{_redrawn():.2f}, less than its 0.5. The words that the draft model favours "
+        "get a second chance, and the missing share is taken from the first word."
     ),
     hints=(
         Hint(
             lambda: 1.0,
-            "A poor guess is rejected more often; the answer only comes more slowly.",
+            "Drafts give it 0.2; a rejection, with chance 0.3, half of what is left.",
         ),
-        Hint(
-            lambda: 2.0,
-            "The small model draws at random, and so does what replaces its guesses.",
-        ),
+        Hint(lambda: 2.0, "Drawn from p it gets only half of the rejections, not all."),
     ),
 )
 predict_rows = Question(
@@ -127,7 +129,7 @@ by_hand = Question(
         f"A pass of the target takes {PASS_MS:g} ms, with or without a few drafts; a "
         f"pass of the draft model takes {DRAFT_MS:g} ms. Chains of three drafts, each "
         f"kept with chance {RATE:g} if all before it were. How much time does "
-        "a token take on average (a number with its unit, such as 6 ms)?"
+        "a token take on average (type it with its unit, such as 6 ms)?"
     ),
     answer=lambda: 1e-3 * _per_token_ms(),
     unit="s",
@@ -176,21 +178,21 @@ def _at(drafts: int) -> float:
 break_even = Question(
     name="speculative.break-even",
     prompt=(
-        "A batch of 64 is verified in 15.4 ms with four drafts a request; a plain pass "
-        "takes 11.6 ms, and a pass of the draft model 3.7 ms. How many tokens must a "
+        "A batch of 64 is verified in 15.5 ms with four drafts a request; a plain pass "
+        "takes 11.6 ms, and a pass of the draft model 2.7 ms. How many tokens must a "
         "verification pass yield for each request, to be worth it?"
     ),
-    answer=lambda: (4 * 3.7 + 15.4) / 11.6,
+    answer=lambda: (4 * 2.7 + 15.5) / 11.6,
     rel_tol=0.02,
     hints=(
-        Hint(lambda: 15.4 / 11.6, "The four passes of the draft model count, too."),
+        Hint(lambda: 15.5 / 11.6, "The four passes of the draft model count, too."),
         Hint(
-            lambda: (3.7 + 15.4) / 11.6,
+            lambda: (2.7 + 15.5) / 11.6,
             "The draft model runs once for each of the four drafts.",
         ),
     ),
     why=lambda: (
-        f"Equation {f.ACCEPTED_NEEDED.link}: (4 · 3.7 + 15.4) / 11.6 = "
-        f"{(4 * 3.7 + 15.4) / 11.6:.2f} tokens, of which one is the target's own."
+        f"Equation {f.ACCEPTED_NEEDED.link}: (4 · 2.7 + 15.5) / 11.6 = "
+        f"{(4 * 2.7 + 15.5) / 11.6:.2f} tokens, of which one is the target's own."
     ),
 )
