@@ -235,10 +235,7 @@ def _falling_sum() -> Any:
 
         def _latex(self, printer: Any) -> str:
             first, falls, last = map(printer._print, self.args)
-            place = r"i_{\mathrm{d}}"
-            power = rf"{{{place}({place}-1)/2}}"
-            summed = rf"{first}^{{{place}}}\, {{{falls}}}^{power}"
-            return rf"\sum_{{{place}=0}}^{{{last}}} {summed}"
+            return rf"\sum_{{v=0}}^{{{last}}} {first}^{{v}}\, {{{falls}}}^{{v(v-1)/2}}"
 
         def unrolled(self) -> sympy.Expr:
             """Term by term, as far as a chain of drafts may go."""

@@ -33,9 +33,7 @@ DRAFTS = QuantityAxis(
     domain=(1, MOST),
     ticks={"tickCount": MOST, "format": "d"},
 )
-TOKENS = QuantityAxis(
-    q.accepted, words="tokens of a pass", domain=(1, 7)
-)
+TOKENS = QuantityAxis(q.accepted, words="tokens of a pass", domain=(1, 7))
 LAWS = Marks(
     BoundMark("constant acceptance", f.ACCEPTED, SERIES[1]),
     BoundMark("falling acceptance", f.ACCEPTED_FALLING, SERIES[0]),

@@ -90,7 +90,7 @@ def when_drafts_lose() -> LiveFigure:
         controls=(
             Slider(quantity("n_draft"), CHAINS, 8.0, "Drafts of a request"),
             Slider(quantity("accept_rate"), RATES, usual().rate, "First draft kept"),
-            Slider(quantity("accept_fall"), FALLS, usual().falls, "Next over it"),
+            Slider(quantity("accept_fall"), FALLS, usual().falls, "Next draft over it"),
             Slider(
                 quantity("draft_cost"), COSTS, small_cost(), "Draft over plain pass"
             ),

@@ -142,7 +142,7 @@ def _start(done: Round) -> tuple[list[Frame], list[Row], list[Row]]:
     frames.append(
         Frame(
             f"One pass of the target over {N_DRAFT + 1} rows, “{last}” and the four "
-            "drafts, gives its chance p of every draft, and of each word after the last.",
+            "drafts, gives its chance p of every draft, and of each word after them.",
             (0, 1),
         )
     )

@@ -109,7 +109,7 @@ def batches() -> StaticFigure:
             axes.annotate(
                 f"{run.task}, {which}",
                 (BATCHES[-1], found[-1]),
-                (7, 0),
+                (7, 5 if line == "--" else -5),
                 textcoords="offset points",
                 va="center",
                 color=ink.light,
