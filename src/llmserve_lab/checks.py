@@ -34,6 +34,18 @@ class UnknownKeyError(KeyError, ValueError):
     __str__ = BaseException.__str__  # a KeyError would put it in quotation marks
 
 
+def key_of(name: str, value: object, known: Iterable[object]) -> None:
+    """Refuse what is no key of a table.
+
+    Raises:
+        UnknownKeyError: it is none; the message lists those there are.
+    """
+    keys = [*known]
+    if value not in keys:
+        listed = ", ".join(map(str, keys))
+        raise UnknownKeyError(f"{name} must be one of {listed}, got {value!r}")
+
+
 class NotWholeError(TypeError, ValueError):
     """A count that is no whole number: 2.5 has a wrong value and a wrong type."""
 

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog.evidence.speculation import CURVES, DRAFTS, LLAMA_32_1B
+from llmserve_lab.catalog.evidence.speculation import (
+    CURVES,
+    DRAFTS,
+    HEAD_RUNS,
+    LLAMA_32_1B,
+)
 from llmserve_lab.engine import Acceptance
 from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.speculative import machine as m
@@ -185,6 +190,9 @@ def test_the_tables_say_what_the_machine_says() -> None:
             assert row[at : at + 2] == (str(number), f"{gain:.2f}")
             assert row[at + 2] == f"{m.speedup(size, m.MOST, law, m.SMALL):.2f}"
     assert len(tables.laws().rows) == 14 and len(tables.heads().rows) == 12
+    for run in HEAD_RUNS:  # at its best number of drafts it is quickest
+        times = run.tpot_ms
+        assert times[measured.measured_best(run)] == min(times.values())
     assert len(tables.batches().rows) == 16
     for column in range(1, 7):
         shown = [float(row[column]) for row in tables.pass_parts().rows[1:]]

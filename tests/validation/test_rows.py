@@ -50,7 +50,7 @@ def test_notice_and_licence_lie_beside_the_rows() -> None:
     ("change", "reason"),
     [
         ({"model": "gpt-5"}, "model must be one of"),
-        ({"precision": "int3"}, "precision must be one of bf16, fp8, fp4, got int3"),
+        ({"precision": "int3"}, "precision must be one of bf16, fp8, fp4, got 'int3'"),
         ({"clients": "0"}, "clients must be at least 1, got 0"),
         ({"osl": "1"}, "output_len must be at least 2 token, got 1"),
         ({"tpot_ms": "nan"}, "tpot_s must be finite, got nan"),

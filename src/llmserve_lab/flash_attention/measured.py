@@ -13,6 +13,7 @@ from llmserve_lab.catalog.evidence.attention import (
     STANDARD,
     SplitRun,
 )
+from llmserve_lab.checks import key_of
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import BYTES, BYTES_SUM, TILE_SIDE, head
 from llmserve_lab.page.table import Table
@@ -33,8 +34,7 @@ def bound(code: str, prompt_len: int) -> float:
     Raises:
         ValueError: nothing is measured for that code.
     """
-    if code not in INTENSITY:
-        raise ValueError(f"code must be one of {', '.join(CODES)}, got {code!r}")
+    key_of("code", code, CODES)
     gpu = device()
     reached = float(INTENSITY[code].at(head(prompt_len))) * float(gpu.hbm_bw)
     return min(reached, float(gpu.peak("bf16")))

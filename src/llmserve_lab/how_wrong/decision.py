@@ -14,7 +14,7 @@ from math import ceil, expm1
 
 import numpy as np
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import key_of
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.record import chosen, record
 from llmserve_lab.validation import Band, MeasuredRow, Predictor, Setting
@@ -167,8 +167,7 @@ def near_band(rule: str) -> tuple[float, float]:
         "even": (float(np.exp(-half)), float(np.exp(half))),
         "wide": (float(np.exp(-wide)), float(np.exp(wide))),
     }
-    if rule not in found:
-        raise UnknownKeyError(f"rule must be one of {', '.join(found)}, got {rule!r}")
+    key_of("rule", rule, found)
     return found[rule]
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog.evidence import serving
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import UnknownKeyError, key_of
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.record import chosen, row_errors
 from llmserve_lab.validation import Predictor, Setting, dense_rows, errors
@@ -56,8 +56,7 @@ def covered(
     Raises:
         LookupError: there is no such rule, or the name was not left out.
     """
-    if rule not in RULES:
-        raise UnknownKeyError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+    key_of("rule", rule, RULES)
     tried = validated()["coverage"]["tried"][by][kind]
     if name is not None and name not in tried:
         raise UnknownKeyError(f"name must be one of {', '.join(tried)}, got {name!r}")

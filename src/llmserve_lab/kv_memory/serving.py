@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.engine import (
     Chunked,
     LeastLoaded,
@@ -125,8 +126,7 @@ def routed(
     Raises:
         ValueError: there is no routing of this name.
     """
-    if name not in ROUTINGS:
-        raise ValueError(f"name must be one of {', '.join(ROUTINGS)}, got {name!r}")
+    key_of("name", name, ROUTINGS)
     pool = _pool(ROUTINGS[name], max_batch=max_batch, kv_blocks=kv_blocks)
     requests = trace(many=many, rate=rate, hot=hot)
     return _summed(requests, simulate(requests, pool), skip)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from llmserve_lab import validation
 from llmserve_lab.catalog import Accelerator, ModelShape, workload
 from llmserve_lab.catalog.evidence.servers import VLLM_MEMORY_SHARE
+from llmserve_lab.checks import key_of
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.formula.formula import Formula
@@ -56,10 +57,7 @@ class Bits:
         if self.weights not in ARITHMETIC:
             known = ", ".join(ARITHMETIC)
             raise ValueError(f"weights must be one of {known}, got {self.weights!r}")
-        if self.cache not in CACHES:
-            raise ValueError(
-                f"cache must be one of {', '.join(CACHES)}, got {self.cache!r}"
-            )
+        key_of("cache", self.cache, CACHES)
 
 
 def multiplies_in(weights: str, gpu: Accelerator) -> str:

@@ -231,18 +231,24 @@ def unshared(shape: ModelShape) -> float:
     return float(spec.n_heads * (spec.d_head + spec.d_rope + spec.d_v))
 
 
+def saved_by_sharing(shape: ModelShape) -> float:
+    """How many times the cache that heads with keys of their own would need."""
+    would = 2.0 * shape.n_layers * unshared(shape)
+    return would / shape.kv_bytes_per_token(2.0)
+
+
 def shared_table() -> Table:
     """Table of bytes per token of models of the catalog, and without sharing."""
     rows = []
     for key in SHARED:
         shape = MODELS[key]
-        has = shape.kv_bytes_per_token(2.0)
-        would = 2.0 * shape.n_layers * unshared(shape)
+        has, saved = shape.kv_bytes_per_token(2.0), saved_by_sharing(shape)
+        would = has * saved
         rows.append(
             (
                 shape.name,
                 f"{has / 1024:.1f} KiB",
-                f"{would / has:.0f}×",
+                f"{saved:.0f}×",
                 f"{would / 1024:,.0f} KiB",
                 shape.attention.kind,
             )

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.checks import MOST_PLAYED, whole
+from llmserve_lab.checks import MOST_PLAYED, key_of, whole
 from llmserve_lab.quantization.codecs import Array
 from llmserve_lab.quantization.gptq import gptq, rtn
 from llmserve_lab.quantization.schemes import Scheme, quantize, relative_error
@@ -75,8 +75,7 @@ def with_matrix(of: Transformer, name: str, block: int, weight: Array) -> Transf
     whole(first=0, block=block)
     if block >= of.shape.n_layers:
         raise ValueError(f"block must be below {of.shape.n_layers}, got {block}")
-    if name not in arrays:
-        raise ValueError(f"name must be one of {', '.join(arrays)}, got {name!r}")
+    key_of("name", name, arrays)
     arrays[name] = arrays[name].copy()
     arrays[name][block] = weight
     return Transformer(of.shape, weights=Weights(of.shape, arrays))

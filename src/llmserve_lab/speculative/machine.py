@@ -20,7 +20,7 @@ from llmserve_lab.catalog.evidence.speculation import (
 )
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import whole
-from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.collectives.formulas import TOUCHED_EXPERTS
 from llmserve_lab.engine import (
     Acceptance,
     Chunked,

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import key_of
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.exposure import (
     Exposure,
@@ -165,7 +165,6 @@ def errors(predicted: Times, measured: Times, kind: Kind) -> Floats:
     Raises:
         LookupError: there is no such kind.
     """
-    if kind not in KINDS:
-        raise UnknownKeyError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    key_of("kind", kind, KINDS)
     error: Floats = getattr(predicted, kind) / getattr(measured, kind) - 1
     return error

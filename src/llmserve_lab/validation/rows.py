@@ -18,7 +18,7 @@ from types import MappingProxyType
 from llmserve_lab import catalog
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.shape import ModelShape
-from llmserve_lab.checks import UnknownKeyError, positive, whole
+from llmserve_lab.checks import key_of, positive, whole
 
 DATA = files("llmserve_lab.validation") / "data"
 SHA256: Mapping[str, str] = MappingProxyType(
@@ -121,8 +121,7 @@ def vendored(name: str) -> str:
         LookupError: there is no such file.
         ValueError: its bytes have changed.
     """
-    if name not in SHA256:
-        raise UnknownKeyError(f"name must be one of {', '.join(SHA256)}, got {name!r}")
+    key_of("name", name, SHA256)
     content = (DATA / name).read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != SHA256[name]:
@@ -166,7 +165,7 @@ def sort_rows(
         try:
             rows.append(_row(line, models, of or MeasuredRow))
         except (KeyError, ValueError) as error:
-            reason = str(error).strip("'\"")
+            reason = str(error.args[0])  # a KeyError's text would be quoted
             left_out[reason] = left_out.get(reason, 0) + 1
     return Sorted(tuple(rows), MappingProxyType(left_out))
 
@@ -192,8 +191,7 @@ def _row(
 
 
 def _known(name: str, records: Mapping[str, str], key: str) -> str:
-    if key not in records:
-        raise ValueError(f"{name} must be one of {', '.join(records)}, got {key}")
+    key_of(name, key, records)
     return records[key]
 
 

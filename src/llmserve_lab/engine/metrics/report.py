@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from llmserve_lab.checks import one_of
+from llmserve_lab.checks import key_of, one_of
 from llmserve_lab.engine.metrics.export import csv_text, data_frame, summary, written
 from llmserve_lab.engine.metrics.iteration_log import IterationLog
 from llmserve_lab.engine.metrics.percentile import Percentile, percentile
@@ -146,10 +146,7 @@ class Report:
         rounding_s = latest(self.elapsed_s) - self.elapsed_s
         kept = np.ones(self.num_requests, dtype=bool)
         for name, limit_s in limits_s.items():
-            if name not in spent_s:
-                raise ValueError(
-                    f"limit must be one of {', '.join(spent_s)}, got {name}"
-                )
+            key_of("limit", name, spent_s)
             if not limit_s >= 0:  # false for what is not a number, too
                 raise ValueError(f"{name} must be at least 0 s, got {limit_s}")
             kept &= spent_s[name] <= limit_s + rounding_s

@@ -296,5 +296,5 @@ def _positive_root(square: float, line: float, slack: float) -> float:
     """The x ≥ 0 where square·x² + line·x is slack; 0 below it, MANY if x is free."""
     if slack < 0:
         return 0.0
-    steep = line + sqrt(line * line + 4 * square * slack)
+    steep = line + sqrt(line * line + 4 * square * slack)  # conjugate: nothing cancels
     return 2 * slack / steep if steep else MANY

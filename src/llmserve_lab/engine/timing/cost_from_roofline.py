@@ -17,7 +17,7 @@ from llmserve_lab.catalog import (
 from llmserve_lab.catalog.arguments import machine, wire, workload
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import at_least, of_type, whole
-from llmserve_lab.cluster.formulas import ALL_REDUCE_S
+from llmserve_lab.collectives.formulas import ALL_REDUCE_S
 from llmserve_lab.notation import all_reduces_per_layer
 from llmserve_lab.roofline import formulas as f
 
@@ -159,8 +159,8 @@ def _collectives(
     """Two all-reduces a layer: what they take with nothing to send, and for a row.
 
     The latency is that of a small message from end to end, and an all-reduce of few
-    rows takes about one (:mod:`llmserve_lab.cluster.calibration`); the bytes are those
-    of a ring, which no way without a switch can undercut.
+    rows takes about one (:mod:`llmserve_lab.collectives.calibration`); the bytes are
+    those of a ring, which no way without a switch can undercut.
     """
     if tp == 1:
         return {}

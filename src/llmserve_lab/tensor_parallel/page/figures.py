@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from llmserve_lab import running_example
 from llmserve_lab.catalog import Given
-from llmserve_lab.cluster import formulas as wires
+from llmserve_lab.collectives import formulas as wires
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.banded import BandTable, banded

@@ -1,6 +1,6 @@
 """Ring collectives chunk by chunk: each step written down as it was executed.
 
-The collectives of :class:`~llmserve_lab.cluster.rank.Rank` hand everything over at
+The collectives of :class:`~llmserve_lab.collectives.rank.Rank` hand everything over at
 once and count what a ring would have sent. Here the chunks really go round, from
 neighbour to neighbour, so that a figure can show where each of them is.
 """
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from llmserve_lab.checks import whole
-from llmserve_lab.cluster.backend import MOST_RANKS, Array
-from llmserve_lab.cluster.launch import run
-from llmserve_lab.cluster.rank import Rank
+from llmserve_lab.collectives.backend import MOST_RANKS, Array
+from llmserve_lab.collectives.launch import run
+from llmserve_lab.collectives.rank import Rank
 
 Held = tuple[float | None, ...]
 

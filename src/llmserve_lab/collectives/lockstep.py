@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.checks import whole
-from llmserve_lab.cluster.backend import MOST_RANKS, Array
-from llmserve_lab.cluster.rendezvous import (
+from llmserve_lab.collectives.backend import MOST_RANKS, Array
+from llmserve_lab.collectives.rendezvous import (
     Call,
     ClusterError,
     Raised,
@@ -51,18 +51,18 @@ class Lockstep:
         self._back: SimpleQueue[int] = SimpleQueue()
 
     def meet(self, index: int, state: State, parts: Sequence[Any]) -> list[Any]:
-        """See :meth:`llmserve_lab.cluster.backend.Backend.meet`."""
+        """See :meth:`llmserve_lab.collectives.backend.Backend.meet`."""
         self._parts[index] = parts
         self._pause(index, state)
         return self._inbox[index]
 
     def post(self, src: int, dst: int, array: Array) -> None:
-        """See :meth:`llmserve_lab.cluster.backend.Backend.post`."""
+        """See :meth:`llmserve_lab.collectives.backend.Backend.post`."""
         self._raise_failure()
         self._mail[src, dst].append(array.copy())
 
     def take(self, dst: int, src: int) -> Array:
-        """See :meth:`llmserve_lab.cluster.backend.Backend.take`."""
+        """See :meth:`llmserve_lab.collectives.backend.Backend.take`."""
         if not self._mail[src, dst]:
             self._pause(dst, Waiting(src))
         return self._mail[src, dst].popleft()

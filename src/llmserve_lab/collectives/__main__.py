@@ -1,6 +1,6 @@
-"""An all-reduce and its ledger: ``python -m llmserve_lab.cluster``, or under mpiexec.
+"""An all-reduce and its ledger: ``python -m llmserve_lab.collectives``, or by mpiexec.
 
-``mpiexec -n 4 python -m llmserve_lab.cluster`` does the same on four processes.
+``mpiexec -n 4 python -m llmserve_lab.collectives`` does the same on four processes.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.catalog import LINKS
-from llmserve_lab.cluster import Rank, launched, run
-from llmserve_lab.cluster.backend import Array
+from llmserve_lab.collectives import Rank, launched, run
+from llmserve_lab.collectives.backend import Array
 
 SHAPE = (4, 512)  # the article's batch: four tokens, 512 features
 RANKS = 4  # where mpiexec has not said how many

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank
-from llmserve_lab.cluster.group import group
+from llmserve_lab.collectives import Rank
+from llmserve_lab.collectives.group import group
 
 
 def all_of_them(rank: Rank) -> list[Any]:

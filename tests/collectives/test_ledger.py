@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import LINKS
-from llmserve_lab.cluster import Ledger, Rank, run
-from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.ledger import ON_THE_WIRE
-from llmserve_lab.cluster.ring_algorithm import broadcast
+from llmserve_lab.collectives import Ledger, Rank, run
+from llmserve_lab.collectives.backend import Array
+from llmserve_lab.collectives.ledger import ON_THE_WIRE
+from llmserve_lab.collectives.ring_algorithm import broadcast
 from llmserve_lab.formula.text import si
-from tests.cluster.programs import own, ring_all_reduce, routed, swap
+from tests.collectives.programs import own, ring_all_reduce, routed, swap
 
 RANKS = st.integers(1, 8)
 NVLINK = LINKS["nvlink4"]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.checks import whole_number
-from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.rank import Rank
-from llmserve_lab.cluster.rendezvous import Call, State
+from llmserve_lab.collectives.backend import Array
+from llmserve_lab.collectives.rank import Rank
+from llmserve_lab.collectives.rendezvous import Call, State
 
 NOTHING = np.empty(0)
 
@@ -46,11 +46,11 @@ class _Members:
         return [came[member] for member in self._members]
 
     def post(self, src: int, dst: int, array: Array) -> None:
-        """See :meth:`llmserve_lab.cluster.backend.Backend.post`."""
+        """See :meth:`llmserve_lab.collectives.backend.Backend.post`."""
         self._rank._hand(array, self._members[dst])
 
     def take(self, dst: int, src: int) -> Array:
-        """See :meth:`llmserve_lab.cluster.backend.Backend.take`."""
+        """See :meth:`llmserve_lab.collectives.backend.Backend.take`."""
         return self._rank._fetch(self._members[src])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.cluster import ring_trace, run
+from llmserve_lab.collectives import ring_trace, run
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 7])

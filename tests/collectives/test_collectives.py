@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from llmserve_lab.cluster import Rank, run
-from llmserve_lab.cluster.backend import Array
-from tests.cluster.programs import own, pipeline, ring_all_reduce, swap
+from llmserve_lab.collectives import Rank, run
+from llmserve_lab.collectives.backend import Array
+from tests.collectives.programs import own, pipeline, ring_all_reduce, swap
 
 RANKS = st.integers(1, 8)
 SHAPES = arrays.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5)

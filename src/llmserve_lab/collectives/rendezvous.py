@@ -87,6 +87,7 @@ def check(states: Sequence[State]) -> None:
         ClusterError: a rank raised, ranks are in different calls, one has returned
             while others wait, they disagree on a term, or a message was never received.
     """
+    # The reason first: a rank that raised is why the others wait or are elsewhere.
     _check_nobody_raised(states)
     everyone = dict(enumerate(states))
     if any(isinstance(state, Waiting) for state in states):

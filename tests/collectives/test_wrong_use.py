@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.cluster import ClusterError, Rank, run
-from tests.cluster.programs import WRONG
+from llmserve_lab.collectives import ClusterError, Rank, run
+from tests.collectives.programs import WRONG
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.cluster import launched, run
-from tests.cluster.on_processes import large, plain, told
-from tests.cluster.printed import OPEN_MPI
-from tests.cluster.programs import RIGHT, WRONG
+from llmserve_lab.collectives import launched, run
+from tests.collectives.on_processes import large, plain, told
+from tests.collectives.printed import OPEN_MPI
+from tests.collectives.programs import RIGHT, WRONG
 
 Mpiexec = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -44,7 +44,7 @@ def mpiexec(root: Path, optional: Callable[[str, object], None]) -> Mpiexec:
 
 
 def outcomes(mpiexec: Mpiexec, num_ranks: int) -> list[Any]:
-    done = mpiexec(num_ranks, "-m", "tests.cluster.on_processes")
+    done = mpiexec(num_ranks, "-m", "tests.collectives.on_processes")
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -91,14 +91,14 @@ def test_after_an_error_the_next_run_is_as_good_as_new(seen: list[Any]) -> None:
 
 
 def test_a_process_that_never_comes_ends_all(mpiexec: Mpiexec) -> None:
-    done = mpiexec(2, "-m", "tests.cluster.on_processes", "asleep")
+    done = mpiexec(2, "-m", "tests.collectives.on_processes", "asleep")
     assert done.returncode != 0
     message = "rank 1 in barrier (collective 1): it has waited 0.2 s for rank 0"
     assert message in done.stderr
 
 
 def test_the_demonstration_prints_once(mpiexec: Mpiexec) -> None:
-    done = mpiexec(4, "-m", "llmserve_lab.cluster")
+    done = mpiexec(4, "-m", "llmserve_lab.collectives")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Exchanged between 4 ranks") == 1
     assert "sum of the ranks' numbers, on every rank: 6" in done.stdout
@@ -107,7 +107,7 @@ def test_the_demonstration_prints_once(mpiexec: Mpiexec) -> None:
 def test_without_mpiexec_it_is_one_process() -> None:
     assert plain((1, 2.0)) == [1, 2.0]
     assert launched() is None
-    command = [sys.executable, "-m", "llmserve_lab.cluster"]
+    command = [sys.executable, "-m", "llmserve_lab.collectives"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "4 ranks on as many threads" in done.stdout
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from llmserve_lab.cluster.rendezvous import State
+from llmserve_lab.collectives.rendezvous import State
 
 Array = np.ndarray[Any, np.dtype[Any]]
 MOST_RANKS = 4096  # each is a thread here

@@ -6,9 +6,9 @@ on any number of ranks, in one process (``backend="lockstep"``) or on the proces
 hands back what each rank returned and a :class:`Ledger` of all that was exchanged.
 """
 
-from llmserve_lab.cluster.launch import ClusterRun, launched, run
-from llmserve_lab.cluster.ledger import Ledger, Record
-from llmserve_lab.cluster.rank import Rank
-from llmserve_lab.cluster.rendezvous import ClusterError
+from llmserve_lab.collectives.launch import ClusterRun, launched, run
+from llmserve_lab.collectives.ledger import Ledger, Record
+from llmserve_lab.collectives.rank import Rank
+from llmserve_lab.collectives.rendezvous import ClusterError
 
 __all__ = ["ClusterError", "ClusterRun", "Ledger", "Rank", "Record", "launched", "run"]

@@ -1,9 +1,9 @@
 """Communication log: calls, bytes, and the seconds that a link would need for them.
 
 Bytes on the wire are those that leave a rank under the ring algorithm, counted chunk by
-chunk (:mod:`llmserve_lab.cluster.ring_algorithm`). A call takes as long as its steps'
-latencies and the larger of what goes out and what comes in, over the link's one-way
-bandwidth.
+chunk (:mod:`llmserve_lab.collectives.ring_algorithm`). A call takes as long as the
+latencies of its steps and the larger of what goes out and what comes in, over the
+link's one-way bandwidth.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmserve_lab.catalog.records.link import Link
-from llmserve_lab.checks import at_least, positive
-from llmserve_lab.cluster.ring_algorithm import Traffic
+from llmserve_lab.checks import at_least, key_of, positive
+from llmserve_lab.collectives.ring_algorithm import Traffic
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Cell, Table
 
@@ -104,8 +104,8 @@ class Ledger:
         self, call: str | None = None, *, rank: int | None = None
     ) -> tuple[Record, ...]:
         """The records of one call or rank, or of all."""
-        if call is not None and call not in CALLS:
-            raise ValueError(f"call must be one of {', '.join(CALLS)}, got {call!r}")
+        if call is not None:
+            key_of("call", call, CALLS)
         if rank is not None and rank not in range(self.num_ranks):
             raise ValueError(f"rank must be from 0 to {self.num_ranks - 1}, got {rank}")
         pages = self.records if rank is None else (self.records[rank],)

@@ -10,8 +10,8 @@ from llmserve_lab.catalog.evidence.collectives import (
     ENGINE_LIMITS,
     ENGINE_RUNS,
 )
-from llmserve_lab.cluster import calibration
-from llmserve_lab.cluster.formulas import (
+from llmserve_lab.collectives import calibration
+from llmserve_lab.collectives.formulas import (
     ALL_REDUCE_S,
     FASTEST_S,
     IN_SWITCH_S,

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from llmserve_lab.cluster import ring_algorithm
-from llmserve_lab.cluster.arrays import along, cut_points, form, numeric, summable
-from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.p2p import Endpoint
+from llmserve_lab.collectives import ring_algorithm
+from llmserve_lab.collectives.arrays import along, cut_points, form, numeric, summable
+from llmserve_lab.collectives.backend import Array
+from llmserve_lab.collectives.p2p import Endpoint
 
 
 class Rank(Endpoint):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank, run
+from llmserve_lab.collectives import Rank, run
 
 
 def test_nobody_shares_memory() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 
 from llmserve_lab.catalog import LINKS
 from llmserve_lab.catalog.records.link import Link
-from llmserve_lab.cluster import Ledger, Rank, run
-from llmserve_lab.cluster import formulas as f
-from tests.cluster.programs import ring_all_reduce
+from llmserve_lab.collectives import Ledger, Rank, run
+from llmserve_lab.collectives import formulas as f
+from tests.collectives.programs import ring_all_reduce
 from tests.counted import Case, counts
 
 

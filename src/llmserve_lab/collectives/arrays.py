@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from llmserve_lab.checks import is_whole, whole_number
-from llmserve_lab.cluster.backend import Array
+from llmserve_lab.collectives.backend import Array
 
 
 def numeric(call: str, x: ArrayLike | None) -> Array:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster import ClusterError, ClusterRun, Rank, launched, run
-from llmserve_lab.cluster.backend import Array
-from tests.cluster.programs import RIGHT, WRONG
+from llmserve_lab.collectives import ClusterError, ClusterRun, Rank, launched, run
+from llmserve_lab.collectives.backend import Array
+from tests.collectives.programs import RIGHT, WRONG
 
 
 def plain(item: Any) -> Any:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
-from llmserve_lab.checks import positive, whole
-from llmserve_lab.cluster.backend import MOST_RANKS
-from llmserve_lab.cluster.ledger import Ledger, Record
-from llmserve_lab.cluster.lockstep import Lockstep
-from llmserve_lab.cluster.processes import Processes, world
-from llmserve_lab.cluster.rank import Rank
-from llmserve_lab.cluster.rendezvous import ClusterError, Raised, State
+from llmserve_lab.checks import key_of, positive, whole
+from llmserve_lab.collectives.backend import MOST_RANKS
+from llmserve_lab.collectives.ledger import Ledger, Record
+from llmserve_lab.collectives.lockstep import Lockstep
+from llmserve_lab.collectives.processes import Processes, world
+from llmserve_lab.collectives.rank import Rank
+from llmserve_lab.collectives.rendezvous import ClusterError, Raised, State
 
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
@@ -64,8 +64,7 @@ def run(
             not do the same.
     """
     whole(of="rank", most=MOST_RANKS, num_ranks=num_ranks)
-    if backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {BACKENDS}, got {backend!r}")
+    key_of("backend", backend, BACKENDS)
     positive("timeout_s", timeout_s)
     one_rank = partial(_called, program, args)
     start = _on_processes if backend == "mpi" else _in_lockstep

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.cluster import ClusterError, Rank, run
-from llmserve_lab.cluster.group import across, group
-from tests.cluster.on_processes import plain
-from tests.cluster.programs import own, swap
+from llmserve_lab.collectives import ClusterError, Rank, run
+from llmserve_lab.collectives.group import across, group
+from tests.collectives.on_processes import plain
+from tests.collectives.programs import own, swap
 
 
 def exchanges(rank: Rank, first: int) -> list[Any]:

@@ -1,7 +1,7 @@
 """On a ring nearly the whole tensor leaves every rank, however many ranks there are.
 
 Bytes on the wire and seconds of collectives whose chunks go round a ring, for chunks of
-equal size. What they count is :class:`llmserve_lab.cluster.ledger.Ledger`, chunk by
+equal size. What they count is :class:`llmserve_lab.collectives.ledger.Ledger`, chunk by
 chunk. And ``touched_experts`` and ``row_copies``: the experts that rows meet and the
 ranks that a row needs, on which two chapters stand.
 """

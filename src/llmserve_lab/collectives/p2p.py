@@ -9,11 +9,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from llmserve_lab.checks import whole_number
-from llmserve_lab.cluster.arrays import numeric
-from llmserve_lab.cluster.backend import Array, Backend
-from llmserve_lab.cluster.ledger import Record
-from llmserve_lab.cluster.rendezvous import Call, Returned
-from llmserve_lab.cluster.ring_algorithm import Traffic
+from llmserve_lab.collectives.arrays import numeric
+from llmserve_lab.collectives.backend import Array, Backend
+from llmserve_lab.collectives.ledger import Record
+from llmserve_lab.collectives.rendezvous import Call, Returned
+from llmserve_lab.collectives.ring_algorithm import Traffic
 
 
 class Endpoint:

@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.rendezvous import ClusterError, State, Waiting, check
+from llmserve_lab.collectives.backend import Array
+from llmserve_lab.collectives.rendezvous import ClusterError, State, Waiting, check
 
 TAG = 2009  # the ring's year: apart from what else a program may send
 POLL_S = 20e-6
@@ -52,7 +52,7 @@ class Processes:
         self._sending: list[Any] = []
 
     def meet(self, index: int, state: State, parts: Sequence[Any]) -> list[Any]:
-        """See :meth:`llmserve_lab.cluster.backend.Backend.meet`."""
+        """See :meth:`llmserve_lab.collectives.backend.Backend.meet`."""
         self._raise_failure()
         for peer, part in enumerate(parts):
             if peer != index:
@@ -72,12 +72,12 @@ class Processes:
         return [part for _, part in notes]
 
     def post(self, src: int, dst: int, array: Array) -> None:
-        """See :meth:`llmserve_lab.cluster.backend.Backend.post`."""
+        """See :meth:`llmserve_lab.collectives.backend.Backend.post`."""
         self._raise_failure()
         self._send(dst, array)
 
     def take(self, dst: int, src: int) -> Array:
-        """See :meth:`llmserve_lab.cluster.backend.Backend.take`."""
+        """See :meth:`llmserve_lab.collectives.backend.Backend.take`."""
         self._raise_failure()
         waiting = Waiting(src)
         while not self._mail[src]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank
-from llmserve_lab.cluster.backend import Array
-from tests.cluster import in_groups
+from llmserve_lab.collectives import Rank
+from llmserve_lab.collectives.backend import Array
+from tests.collectives import in_groups
 
 Program = Callable[[Rank], Any]
 
