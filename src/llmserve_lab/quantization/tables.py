@@ -61,6 +61,10 @@ def errors() -> dict[str, dict[str, float]]:
     calibration, text = (
         tm.text(size, seed=seed) for size, seed in ((CALIBRATION, 1), (HELD_OUT, 2))
     )
+    right, seen, right_loud = (
+        of.forward(tokens)
+        for of, tokens in ((model, text), (model, calibration), (loud, text))
+    )
     found = {}
     for key in ("bf16", "int8", "fp8", "int4", "mxfp4", "nvfp4"):
         scheme = SCHEMES[key]
@@ -69,15 +73,17 @@ def errors() -> dict[str, dict[str, float]]:
         found[key] = {
             "bits": scheme.bits_per_number(tm.WIDTH),
             "weights": relative_error(weight, quantize(weight, scheme).dequantize()),
-            "logits": tm.logit_error(model, nearest, text),
+            "logits": tm.logit_error(right, nearest, text),
         }
         if key in CALIBRATED:
             better = tm.rounded_by_gptq(model, scheme, calibration)
-            found[key]["gptq"] = tm.logit_error(model, better, text)
-            found[key]["gptq seen"] = tm.logit_error(model, better, calibration)
+            found[key]["gptq"] = tm.logit_error(right, better, text)
+            found[key]["gptq seen"] = tm.logit_error(seen, better, calibration)
         if key in BOTH:
-            found[key]["both"] = tm.both_rounded_error(model, scheme, text)
-            found[key]["loud"] = tm.both_rounded_error(loud, scheme, text)
+            found[key]["both"] = tm.both_rounded_error(model, scheme, text, right=right)
+            found[key]["loud"] = tm.both_rounded_error(
+                loud, scheme, text, right=right_loud
+            )
     return found
 
 

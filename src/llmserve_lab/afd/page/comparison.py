@@ -14,6 +14,7 @@ from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, Deployment
 from llmserve_lab.catalog.selection import in_servers, stacks_known
+from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.published_runs import batch_of, decodes, run_as
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -187,7 +188,12 @@ def measured_table() -> Table:
 
 
 def beside_table(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Table:
-    """Table of group and split at one target, charged alike, contexts equal or not."""
+    """Table of group and split at one target, charged alike, contexts equal or not.
+
+    Raises:
+        ValueError: the target is not positive.
+    """
+    positive("tpot_s", tpot_s)
     rows: list[tuple[str, ...]] = []
     for spread, overlap in product((0.0, SPREAD), OVERLAPS):
         rates = beside(gpu, tpot_s, overlap=overlap, spread=spread)

@@ -37,6 +37,8 @@ def kept(demand: MeanLengths = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> Static
 
     figure, axes = plt.subplots(figsize=(4.7, 2.55))
     found = points(MODEL, DEVICE, demand)
+    if tpot_s not in TPOTS_S:
+        raise ValueError(f"tpot_s must be one of {TPOTS_S}, got {tpot_s!r}")
     i, j = TTFTS_S.index(LEVEL.ttft_s), TPOTS_S.index(tpot_s)
     rates = [each.per_s for each in found]
     lines = {
