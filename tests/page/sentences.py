@@ -50,7 +50,7 @@ ORDER: dict[str, dict[str, str]] = {
     },
     "speculative.when_drafts_lose": {
         "n_draft": "Chains of ",
-        "accepted": "a pass leaves ",
+        "accepted": "a pass yields ",
     },
     "varlen.attention_square": {
         "len_1": "Lengths ",

@@ -148,8 +148,8 @@ KEPT: dict[str, list[str]] = {
         "‘with chance’ texts",
         "flat_plain ‘many tokens’ ‘with a’ ‘worst error’ fall_worst",
         "‘with four’ four plain ‘not’",
-        "hook_gain measured3 foreseen3",
-        "lose_eight ‘best number’ ‘falls from’ best_one ‘grows checked’",
+        "eagle_gain_one eagle_gain_many batch128 eagle_said_one eagle_said_many",
+        "lose_eight ‘falls along’ flat_eight batch256 ‘not three’",
     ],
     "symptoms": [
         "gap_whole gap_cut ‘long prompt’ ‘not shorten’",

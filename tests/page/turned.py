@@ -77,7 +77,7 @@ SENTENCES: dict[str, str] = {
     "roofline.batch_and_context": "‘with context’",
     "roofline.iteration_time": "‘least decode_iteration_s’ ‘least prefill_iteration_s’",
     "roofline.roofline": "‘with context’",
-    "speculative.tokens_of_a_pass": "‘with eight’ ‘falls fitted’",
+    "speculative.tokens_of_a_pass": "‘with eight’",
     "speculative.when_drafts_lose": "‘with chance’ ‘with batch’",
     "symptoms.little": "‘with a’",
     "tensor_parallel.tp_time": "‘with context’ ‘faster than’ ‘with enough’ ‘no room’",
