@@ -79,3 +79,9 @@ def idle_of_geometric(
     answers = np.random.default_rng(0).geometric(1 / mean, (num_batches, batch))
     longest = answers.max(axis=1).mean()
     return float(f.IDLE_SLOTS(mean_answer=answers.mean(), longest_answer=longest))
+
+
+def first_late(name: str = "static") -> float:
+    """The first drawn rate at which a scheduler cannot deliver what is asked for."""
+    most = saturation(name)
+    return next(per_s for per_s in RATES if per_s * ANSWER > most)
