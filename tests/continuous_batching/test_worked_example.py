@@ -128,14 +128,6 @@ def test_a_prompt_that_the_model_cannot_take_is_refused(prompt_len: int) -> None
         tuning.largest(prompt_len)
 
 
-def test_the_last_chunk_of_the_long_prompt_is_the_largest() -> None:
-    calm, rows = IterationLoad(5, 5 * 1001, 5 * 1000, 5), worked.last_chunk()
-    for chunk, fits in ((rows, True), (rows + 1, False)):
-        last = IterationLoad.of(chunk=chunk, context=LONG - chunk)
-        assert (cost().seconds(calm.plus(last)) <= TARGET_S) is fits
-    assert rows > worked.chunk_parts(LONG)["chunk"]
-
-
 def test_the_first_budget_keeps_the_target_beside_a_long_decode() -> None:
     """A prompt that has been read decodes too, and its cache is read every time."""
     held = IterationLoad.of(chunk=1, context=PROMPT).times(machine.DECODES)
@@ -172,16 +164,6 @@ def test_hidden_launches_are_no_more_than_the_work_of_the_gpu() -> None:
     two_s = worked.beside_two_rows_s(machine.replayed())
     assert two_s == pytest.approx(lanes.calm_s(), rel=0.01)
     assert two_s < 0.6 * worked.beside_two_rows_s()
-
-
-def test_attention_may_fall_to_the_share_that_is_printed() -> None:
-    rows, share = tuning.budget(), tuning.least_attention(tuning.budget())
-    slow = machine.slower_attention(share).pair_s
-    held = IterationLoad.of(chunk=1, context=PROMPT).times(machine.DECODES)
-    last = held.plus(IterationLoad.of(chunk=rows - machine.DECODES, context=LONG))
-    took_s = replace(machine.replayed(), pair_s=slow).seconds(last)
-    assert took_s == pytest.approx(TARGET_S)
-    assert share < worked.measured_attention() < float(setting()["eff_compute"])
 
 
 def test_every_slot_taken_leaves_the_gap_no_longer() -> None:

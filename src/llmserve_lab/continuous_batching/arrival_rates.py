@@ -61,11 +61,6 @@ def iteration_s(run: Report) -> float:
     return float(run.elapsed_s / run.iterations)
 
 
-def factor(slots: int) -> float:
-    """What continuous batching delivers over static batching, both saturated."""
-    return saturation("continuous", slots) / saturation("static", slots)
-
-
 def sweep(name: str) -> tuple[float, ...]:
     """Output tokens per second under one of the schedulers at each of ``RATES``."""
     return tuple(served(name, per_s).throughput_tokens_per_s for per_s in RATES)

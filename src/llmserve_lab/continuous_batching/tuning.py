@@ -28,7 +28,7 @@ from llmserve_lab.continuous_batching.worked_example import (
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import ANSWER, PROMPT, cost, model, setting
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
 SEQS, TILE = 256, 128  # slots; rows that a kernel computes together
 CAP = 512  # rows of one prompt in an iteration, in the setting with a cap
@@ -192,18 +192,6 @@ def long_decode_s() -> float:
     machine = cost()
     looks_s = LONG * (machine.pair_s + machine.kv_token_s)
     return looks_s + machine.request_s
-
-
-def least_attention(rows: int) -> float:
-    """The share of the peak that attention needs for ``rows`` to keep the target.
-
-    In the last iteration of the long prompt, beside the decodes.
-    """
-    machine, reached = priced(rows), float(setting()["eff_compute"])
-    load = calm().plus(IterationLoad.of(chunk=rows - DECODES, context=LONG))
-    attention_s = load.pairs * machine.pair_s
-    rest_s = machine.seconds(load) - attention_s
-    return reached * attention_s / (TARGET_S - rest_s)
 
 
 def errors_s(rows: int) -> dict[str, float]:

@@ -201,7 +201,7 @@ def chunk_from_target() -> Any:
         drawn.transform_calculate(chunk=f"max(1, {each} * datum.i)").encode(x=x, y=y),
         *(mark for at, line in enumerate(lines()) for mark in _key(line, at)),
         _across("target", TIME, q.tbt_target).encode(y=y),
-        height=160,
+        height=110,
     )
 
 

@@ -116,10 +116,8 @@ def budgets(
         title="Smaller budgets: shorter gaps, and later first tokens, but for the jump "
         "where recording ends",
         sentence=(
-            "Longest gap of the five, and TTFT of the long prompt. "
-            f"Line: launches recorded up to {tried} rows, each by itself above. "
-            "Shaded: from all launches hidden to each by itself; other errors come on "
-            "top."
+            "Longest gap of the five, TTFT of the long prompt. Line: launches "
+            f"recorded up to {tried} rows. Shaded: what launches alone leave open."
         ),
     )
 
