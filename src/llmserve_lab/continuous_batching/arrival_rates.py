@@ -61,11 +61,6 @@ def iteration_s(run: Report) -> float:
     return float(run.elapsed_s / run.iterations)
 
 
-def factor(slots: int) -> float:
-    """What continuous batching delivers over static batching, both saturated."""
-    return saturation("continuous", slots) / saturation("static", slots)
-
-
 def sweep(name: str) -> tuple[float, ...]:
     """Output tokens per second under one of the schedulers at each of ``RATES``."""
     return tuple(served(name, per_s).throughput_tokens_per_s for per_s in RATES)
@@ -80,3 +75,9 @@ def idle_of_geometric(
     answers = np.random.default_rng(0).geometric(1 / mean, (num_batches, batch))
     longest = answers.max(axis=1).mean()
     return float(f.IDLE_SLOTS(mean_answer=answers.mean(), longest_answer=longest))
+
+
+def first_late(name: str = "static") -> float:
+    """The first drawn rate at which a scheduler cannot deliver what is asked for."""
+    most = saturation(name)
+    return next(per_s for per_s in RATES if per_s * ANSWER > most)

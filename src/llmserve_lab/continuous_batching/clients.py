@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.continuous_batching.machine import LONG, priced
+from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.tuning import (
     CAP,
     DEFAULT,
@@ -65,6 +66,36 @@ def both(policy: Policy, machine: IterationCost) -> Report:
         run = simulate(asked, Pool(machine, policy))
         (at_s,) = (float(t) for t in run.last_token_s[run.id == number])
     return run
+
+
+def decodes_beside() -> list[int]:
+    """How many requests decode in each iteration with a chunk of a long prompt.
+
+    Under the budget to try first, and with both clients.
+    """
+    rows = budget()
+    policy, machine = Chunked(rows, SEQS), priced(rows)
+    served = both(policy, machine)
+    asked = [
+        Request(arrival_s=float(t), prompt_len=int(s), output_len=int(u), id=int(n))
+        for t, s, u, n in sorted(
+            zip(
+                served.arrival_s,
+                served.prompt_len,
+                served.output_len,
+                served.id,
+                strict=True,
+            )
+        )
+    ]
+    log = logged(asked, policy, machine).log
+    assert log is not None
+    steps = [[part for part in f.running if part.rows] for f in log.frames()]
+    return [
+        sum(part.rows == 1 for part in step)
+        for step in steps
+        if any(part.id >= USUAL_REQUESTS and part.rows > 1 for part in step)
+    ]
 
 
 def in_one_piece() -> Report:
