@@ -162,9 +162,16 @@ class Cells(Mark):
 class Ticks(Mark):
     """A short stroke across row ``y`` at each ``x``: a token, an arrival."""
 
+    thickness: int = 2
+
     def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """One layer of ticks."""
-        look = {"type": "tick", "thickness": 2, "opacity": 1, "bandSize": 22}
+        look = {
+            "type": "tick",
+            "thickness": self.thickness,
+            "opacity": 1,
+            "bandSize": 22,
+        }
         place = {"x": x.channel(self.x), "y": y.channel(self.y)}
         return [self._layer(look, {**place, "color": self._color(inks)})]
 
