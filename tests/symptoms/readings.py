@@ -12,6 +12,10 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "wait in the queue as well": 26 / 20,
         "are the requests that wait": 6 / 20,
     },
+    "symptoms.ran": {
+        "the ones that waited": 49.583 / 150.417,
+        "more than those": 100 / 150.417,
+    },
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -49,7 +53,18 @@ ASKED: dict[str, tuple[str, ...]] = {
         "from 0.90 to 0.92",
         "number of preemptions",
     ),
-    "symptoms.seats": ("12,000 KV blocks of 16", "prompts of 700", "impossible"),
+    "symptoms.seats": (
+        "12,000 KV blocks of 16",
+        "prompts of 700",
+        "largest --max",
+        "impossible",
+    ),
+    "symptoms.ran": (
+        "In a benchmark with 200 clients",
+        "latency 240 s",
+        "with 100 clients",
+        "ran at a time",
+    ),
     "symptoms.running": ("four requests per second", "pass in the queue", "run at"),
 }
 # What a question with options asks for.

@@ -91,7 +91,7 @@ def test_boards_show_the_numbers_of_their_runs() -> None:
         assert kind in ("gauge", "counter", "histogram", "the"), name
     with pytest.raises(ValueError, match="gauges over time, got none"):
         expert = case("hot-expert")
-        boards.gauges(watched(expert, expert.causes[0].name), "", "")
+        boards._gauges_of(watched(expert, expert.causes[0].name), "", "")
 
 
 def test_one_moment_has_one_fullest_cache() -> None:

@@ -127,7 +127,7 @@ def without_names(servers: Mapping[str, Dashboard], caption: str) -> Table:
 
 
 @figure_style()
-def gauges(each: Dashboard, title: str, name: str) -> StaticFigure:
+def _gauges_of(each: Dashboard, title: str, name: str) -> StaticFigure:
     """Requests that run and wait, and the cache in use, over time.
 
     Raises:
@@ -199,4 +199,4 @@ def bench_picture() -> StaticFigure:
     """The gauges of the bench's first cause."""
     seen = watched(case("pauses"), PAIR["server 2"])
     title = "Long prompts in one piece: hardly a queue, and a cache that is mostly free"
-    return gauges(seen, title, "symptoms.bench")
+    return _gauges_of(seen, title, "symptoms.bench")

@@ -16,6 +16,8 @@ from llmserve_lab.symptoms.page.boards import GAME
 
 PROMPT, ANSWER = 1000, 1500  # tokens of a request in the text, by hand
 OWN_BLOCKS, OWN_PROMPT, OWN_ANSWER = 12_000, 700, 1000  # of the exercise on seats
+BENCHED = {"clients": 200, "ttft_s": 60.0, "system_s": 240.0}
+CALM = {"clients": 100, "ttft_s": 0.5}
 LOAD = {"arrival_rate": 4.0, "system_s": 6.5, "queue_s": 1.5}
 
 
@@ -69,7 +71,9 @@ first = Question(
             lambda: 0.0,
             "Then it would pass in prefill; look at the share that is queue time.",
         ),
-        Hint(lambda: 2.0, "Look at the row of the KV cache: most of it is free."),
+        Hint(
+            lambda: 2.0, "Look at the row of the KV cache: most of the cache is free."
+        ),
     ),
 )
 second = Question(
@@ -203,6 +207,41 @@ def _each() -> int:
     return -(-(OWN_PROMPT + OWN_ANSWER) // BLOCK)
 
 
+ran = Question(
+    name="symptoms.ran",
+    prompt=(
+        f"In a benchmark with {BENCHED['clients']} clients the first token takes "
+        f"{BENCHED['ttft_s']:.0f} s and the mean latency {BENCHED['system_s']:.0f} s; "
+        f"with {CALM['clients']} clients the first token takes {CALM['ttft_s']} s. How "
+        f"many of the {BENCHED['clients']} requests ran at a time?"
+    ),
+    answer=lambda: _ran(),
+    rel_tol=0.02,
+    hints=(
+        Hint(lambda: BENCHED["clients"] - _ran(), "Those are the ones that waited."),
+        Hint(
+            lambda: float(CALM["clients"]),
+            "It is more than those: with so many clients nobody waited for a seat.",
+        ),
+    ),
+    why=lambda: (
+        "Each request waits as long as its first token comes later than without a "
+        f"queue, {_queued_s():.1f} s of {BENCHED['system_s']:.0f} s. That share of the "
+        f"clients waits at any time, and {_ran():.1f} run."
+    ),
+)
+
+
+def _queued_s() -> float:
+    """What a request of the benchmark waits."""
+    return BENCHED["ttft_s"] - CALM["ttft_s"]
+
+
+def _ran() -> float:
+    """Clients of the benchmark that did not wait."""
+    return BENCHED["clients"] * (1 - _queued_s() / BENCHED["system_s"])
+
+
 def _after(key: str, cause: int, remedy: int, metric: str) -> float:
     """A metric after the remedy at these places was tried."""
     of = case(key).causes[cause]
@@ -224,7 +263,8 @@ def _left() -> float:
     """Preemptions left with a larger share of the memory, of those before."""
     storm = case("preemption-storm")
     before = watched(storm, storm.causes[0].name)["preemptions"]
-    return _after("preemption-storm", 0, 1, "preemptions") / before
+    more = tried(storm, storm.causes[0].name, "a larger share of the memory")
+    return more.after["preemptions"] / before
 
 
 def _safe() -> int:

@@ -40,7 +40,7 @@ def storm() -> StepFigure:
                 Cells(table="blocks", x2="x2", text="text"),
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
-                Ticks(table="again", grows=True, thickness=6),
+                Ticks(table="again", grows=True, thick=6),
             ),
             height=190,
         ),
