@@ -221,12 +221,12 @@ window.llmserveReferences = {
 "sym-": {
 "letter": "Y",
 "keys": [
-"vllm2026optimization",
-"inferencesim963",
 "little1961proof",
 "vllm54607",
 "vllm16300",
 "aiconfigurator2026",
+"vllm2026optimization",
+"inferencesim963",
 "scaling_chapter",
 "vllm54644"
 ]
@@ -370,11 +370,11 @@ window.llmserveReferences = {
 "liu2026illusion": "Xiaoxuan Liu, Jiaxiang Yu, Jongseok Park, Ion Stoica, and Alvin Cheung\\. Speculative decoding: performance or illusion? arXiv:2601\\.11580; figures and data in the repositories of SpecDecode\\-Bench, 2026\\. URL: [https://arxiv\\.org/abs/2601\\.11580](https://arxiv.org/abs/2601.11580)\\.",
 "vllm2025eagle": "Ekagra Ranjan\\. vLLM, issue 20780: EAGLE and EAGLE\\-3 on Llama\\-3\\.1\\-8B\\. 2025\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/20780](https://github.com/vllm-project/vllm/issues/20780)\\.",
 "sglang2025speculative": "SGLang\\. Speculative decoding \\(documentation\\)\\. 2025\\. URL: [https://docs\\.sglang\\.io/advanced\\_features/speculative\\_decoding\\.html](https://docs.sglang.io/advanced_features/speculative_decoding.html)\\.",
-"vllm2026optimization": "vLLM Team\\. Optimization and tuning: preemption\\. vLLM documentation, 2026\\. URL: [https://docs\\.vllm\\.ai/en/stable/configuration/optimization/](https://docs.vllm.ai/en/stable/configuration/optimization/)\\.",
-"inferencesim963": "inference\\-sim issue 963\\. Preemption log storm and near\\-livelock under KV exhaustion\\. GitHub, 2026\\. URL: [https://github\\.com/inference\\-sim/inference\\-sim/issues/963](https://github.com/inference-sim/inference-sim/issues/963)\\.",
 "little1961proof": "John D\\. C\\. Little\\. A proof for the queuing formula L = \u03bbW\\. *Operations Research*, 9\\(3\\):383\u2013387, 1961\\.",
 "vllm54607": "vLLM issue 54607\\. Prefix\\-match\\-unit and the default match granularity are undocumented\\. GitHub, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/54607](https://github.com/vllm-project/vllm/issues/54607)\\.",
 "vllm16300": "vLLM issue 16300\\. Performance degradation with tp=8 compared to tp=4\\. GitHub, 2025\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/16300](https://github.com/vllm-project/vllm/issues/16300)\\.",
+"vllm2026optimization": "vLLM Team\\. Optimization and tuning: preemption\\. vLLM documentation, 2026\\. URL: [https://docs\\.vllm\\.ai/en/stable/configuration/optimization/](https://docs.vllm.ai/en/stable/configuration/optimization/)\\.",
+"inferencesim963": "inference\\-sim issue 963\\. Preemption log storm and near\\-livelock under KV exhaustion\\. GitHub, 2026\\. URL: [https://github\\.com/inference\\-sim/inference\\-sim/issues/963](https://github.com/inference-sim/inference-sim/issues/963)\\.",
 "vllm54644": "vLLM issue 54644\\. Preemption victim\\-selection extension point\\. GitHub, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/54644](https://github.com/vllm-project/vllm/issues/54644)\\.",
 "shoeybi2019megatron": "Mohammad Shoeybi, Mostofa Patwary, Raul Puri, Patrick LeGresley, Jared Casper, and Bryan Catanzaro\\. Megatron\\-LM: training multi\\-billion parameter language models using model parallelism\\. 2019\\. arXiv:1909\\.08053\\.",
 "patarasuk2009ring": "Pitch Patarasuk and Xin Yuan\\. Bandwidth optimal all\\-reduce algorithms for clusters of workstations\\. *Journal of Parallel and Distributed Computing*, 69\\(2\\):117\u2013124, 2009\\. [doi:10\\.1016/j\\.jpdc\\.2008\\.09\\.002](https://doi.org/10.1016/j.jpdc.2008.09.002)\\.",

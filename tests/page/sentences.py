@@ -146,7 +146,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "n_draft accept_rate draft_cost batch accepted accepted_needed"
     ),
     "kv_memory.capacity": "cache_bytes mean_held request_cache_bytes batch_fits",
-    "symptoms.little": ("arrival_rate system_s queue_s running_mean waiting_mean"),
     "varlen.attention_share": (
         "model overtake_prompt overtake_square row_prompt read_whole larger"
     ),

@@ -41,7 +41,6 @@ TITLES: dict[str, str] = {
     "roofline.tile_reuse": "‘longer than’",
     "speculative.tokens_of_a_pass": "‘Later drafts’ ‘less often’",
     "speculative.when_drafts_lose": "‘larger the’ ‘less drafts’ ‘many of’",
-    "symptoms.little": "‘many in’",
     "symptoms.storm": "‘fewer seats’",
     "symptoms.storm_steps": "‘fewer seats’",
     "tensor_parallel.all_reduce": "‘fastest for’ ‘small tensors’ ‘large ones’",
@@ -79,7 +78,6 @@ SENTENCES: dict[str, str] = {
     "roofline.roofline": "‘with context’",
     "speculative.tokens_of_a_pass": "‘with eight’",
     "speculative.when_drafts_lose": "‘with chance’ ‘with batch’",
-    "symptoms.little": "‘with a’",
     "tensor_parallel.tp_time": "‘with context’ ‘faster than’ ‘with enough’ ‘no room’",
     "varlen.attention_share": "‘more FLOPs’ ‘most of’",
 }
