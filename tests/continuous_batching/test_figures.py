@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from csv import DictReader
 from io import StringIO
 from itertools import pairwise
@@ -271,3 +272,13 @@ def test_a_run_without_a_log_is_refused() -> None:
     for read in (lanes.beats, frames, stays):
         with pytest.raises(ValueError, match="report must come from a run with log="):
             read(silent)
+
+
+def test_the_strips_are_as_long_as_their_iterations_in_the_unit_of_the_axis() -> None:
+    figure = strips.mixed_iterations()
+    (unit,) = re.findall(r"\((m?s)\)", figure.scene.x.title)
+    assert figure.counters[0].unit == unit
+    for log in figure.logs.values():
+        took = [float(frame.counters[0]) for frame in log.frames]
+        ends = max(row["x2"] for row in log.tables["rows"])
+        assert ends == pytest.approx(sum(took), abs=0.1 * len(took))
