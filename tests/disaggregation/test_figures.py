@@ -1,5 +1,6 @@
 """The figures and the bench say what the engine and the closed forms say."""
 
+import re
 from functools import cache, partial
 from html import unescape
 from pathlib import Path
@@ -216,3 +217,21 @@ def test_a_bar_ends_with_the_later_of_queue_and_sending() -> None:
                 assert end == pytest.approx(1e3 * max(waits, travels), abs=2e-3)
                 grey = [bar["x2"] for bar in of_lane if bar["ink"] == "idle"]
                 assert grey == ([pytest.approx(1e3 * waits, abs=2e-3)] if waits else [])
+
+
+def test_the_last_sentence_tells_the_two_first_tokens_apart() -> None:
+    """Above as the frame said where B's prompt was read, and below later than that."""
+    for log in figures.pools_by_layer().logs.values():
+        told = " ".join(frame.sentence for frame in log.frames)
+        (had,) = re.findall(r"GPU 2 had it after ([\d.]+) (m?s)", told)
+        time = r"after ([\d.]+) (m?s)"
+        first = re.search(
+            rf"B's first token comes {time} above and {time} below",
+            log.frames[-1].sentence,
+        )
+        assert first is not None and first.groups()[:2] == had
+        above, below = (
+            float(number) * {"s": 1e3, "ms": 1.0}[unit]
+            for number, unit in (first.groups()[:2], first.groups()[2:])
+        )
+        assert above < below

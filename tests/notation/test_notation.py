@@ -1,7 +1,9 @@
 """One letter, one meaning: the notation table is complete, unique and in use."""
 
+import re
 from collections import Counter
 from importlib import import_module
+from itertools import combinations
 from pkgutil import iter_modules
 
 import pytest
@@ -119,3 +121,29 @@ def test_every_formula_is_found_once() -> None:
             items = vars(importlib.import_module(info.name)).values()
             defined = {id(item) for item in items if isinstance(item, Formula)}
             assert defined <= {id(formula) for formula in found}, info.name
+
+
+def test_two_subscripts_do_not_change_places() -> None:
+    """Of two letters with one stem, neither bears the beginning of the other's name."""
+
+    def split(symbol: str) -> tuple[str, str]:
+        stem, _, below = symbol.partition("_")
+        return stem, re.sub(r"\\mathrm|[^a-z]", "", below)
+
+    def fits(below: str, name: str) -> bool:
+        return any(word.startswith(below) for word in name.split("_"))
+
+    told = [
+        (*split(each.symbol), name)
+        for name, each in table().items()
+        if len(split(each.symbol)[1]) > 2
+    ]
+    changed = [
+        (one, other)
+        for (stem, below, one), (stem_2, below_2, other) in combinations(told, 2)
+        if stem == stem_2
+        and fits(below, other)
+        and fits(below_2, one)
+        and not (fits(below, one) and fits(below_2, other))
+    ]
+    assert changed == []

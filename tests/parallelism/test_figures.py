@@ -112,3 +112,12 @@ def test_a_number_of_the_text_is_of_the_layout_it_names(word: str, name: str) ->
     assert said[f"ms_{word}"] == f"{step_ms:.1f} ms"
     assert said[f"first_{word}"] == f"{first_ms:.0f} ms"
     assert said[f"rate_{word}"] == f"{made.prefill_rate(2048):,.0f}"
+
+
+def test_replicas_hold_less_by_the_weights_of_one_more_copy() -> None:
+    """Two copies of the weights on eight GPUs in place of one: less room for caches."""
+    said = stills.numbers()
+    more, less = (float(said[f"hold_{word}"].replace(",", "")) for word in ("tp", "dp"))
+    copy = said["weights_tp"][0] * 8
+    token = float(stills.sizes_of(stills.MODEL)["kv_bytes_per_token"])
+    assert (more - less) * token == pytest.approx(copy, abs=1000 * token)

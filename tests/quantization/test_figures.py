@@ -16,6 +16,7 @@ from llmserve_lab.quantization import (
     tables,
 )
 from llmserve_lab.quantization.page import (
+    charts,
     figures,
     forgetting,
     playground,
@@ -39,6 +40,7 @@ from llmserve_lab.quantization.speed import (
 )
 from llmserve_lab.validation.protocol import RESERVED
 from tests.conftest import ROOT
+from tests.formula.javascript import evaluate
 
 
 def test_every_choice_costs_what_the_engine_charges() -> None:
@@ -284,3 +286,13 @@ def test_layouts_show_every_format_once() -> None:
 
 def test_the_models_are_those_of_the_catalog() -> None:
     assert all(MODELS[shape.key] is shape for shape in SERVED)
+
+
+def test_a_lane_turns_pale_where_its_own_step_does_not_fit() -> None:
+    """In few bits a batch still fits that is too large for 16."""
+    most = fits(served(Bits()), context=1104)
+    known = figures.few_bits().values(
+        batch=float(most + 2), context=1104.0, weights=WEIGHTS["int4"], cache="BF16"
+    )
+    full = {name: evaluate(of, **known) for name, (_, of) in charts.LANES.items()}
+    assert full == {"16 bits": True, "as chosen": False}
