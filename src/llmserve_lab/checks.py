@@ -24,7 +24,7 @@ def one_of(name: str, value: object, options: object) -> None:
         ValueError: it is not; the message lists those there are.
     """
     known = get_args(options)
-    if value not in known:
+    if not (isinstance(value, str) and value in known):
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
@@ -116,6 +116,7 @@ def of_type(kind: type | UnionType, **things: object) -> None:
 
 def at_least(name: str, value: float, least: float) -> None:
     """Refuse what is below ``least``, infinite or not a number."""
+    _float("least", least)
     if not (math.isfinite(_float(name, value)) and value >= least):
         raise ValueError(f"{name} must be finite and at least {least:g}, got {value}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from llmserve_lab.catalog.evidence.collectives import (
     ENGINE_RUNS,
 )
 from llmserve_lab.collectives import calibration
+from llmserve_lab.collectives.calibration import FittedReduce
 from llmserve_lab.collectives.formulas import (
     ALL_REDUCE_S,
     FASTEST_S,
@@ -18,6 +21,7 @@ from llmserve_lab.collectives.formulas import (
     ONE_SHOT_S,
     TWO_SHOT_S,
 )
+from llmserve_lab.formula.band import Band
 
 KINDS = (calibration.nccl, calibration.one_shot, calibration.in_switch)
 
@@ -84,3 +88,25 @@ def test_the_fastest_of_three_is_what_an_engine_takes() -> None:
         }
         errors.append(float(FASTEST_S(**ways)) / float(run.seconds) - 1)
     assert np.abs(errors).mean() < 0.07 and np.abs(errors).max() < 0.25
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_band_holds_the_error_of_each_all_reduce_that_was_fitted(
+    kind: Callable[[], FittedReduce],
+) -> None:
+    found = kind()
+    for run, error in zip(found.runs, found.errors, strict=True):
+        band = found.band(run.n_gpus, run.nbytes)
+        assert isinstance(band, Band) and band.whole and band.n == len(found.runs)
+        low, high = band.around((1 + error) * float(run.seconds))
+        assert low <= float(run.seconds) * (1 + 1e-9) and high >= float(run.seconds) * (
+            1 - 1e-9
+        )
+
+
+def test_outside_its_runs_an_all_reduce_has_no_band() -> None:
+    switch = calibration.in_switch()
+    assert str(switch.band(4, 2**20)).endswith("4 GPUs: measured were 8")
+    assert "1 kB: measured were 524 kB to 134 MB" in str(switch.band(8, 1000.0))
+    with pytest.raises(ValueError, match="nbytes must be positive, got 0"):
+        switch.band(8, 0.0)

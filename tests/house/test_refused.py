@@ -29,7 +29,7 @@ from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simula
 from llmserve_lab.engine.arrivals import ClosedLoop
 from llmserve_lab.engine.kv_transfer import KVTransfer
 from llmserve_lab.engine.speculation import Acceptance, Speculation
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.placement import balance

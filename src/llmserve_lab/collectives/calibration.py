@@ -19,6 +19,9 @@ from llmserve_lab.catalog.evidence.collectives import (
     SWITCH_RUNS,
     AllReduceRun,
 )
+from llmserve_lab.checks import positive, whole
+from llmserve_lab.formula.band import Band, Unmeasured
+from llmserve_lab.formula.text import si
 
 ONE_SHOT_BYTES = 2**20  # that arrive at a GPU: up to here an engine takes one shot
 TWO_SHOT = (2**19, 2**23)  # tensors for which it takes two, on four GPUs: from, below
@@ -32,7 +35,7 @@ Line = Callable[[AllReduceRun], tuple[float, ...]]
 class FittedReduce:
     """One kind of all-reduce: seconds to start and of a step, share of the bandwidth.
 
-    ``errors`` are predicted / measured − 1 on the runs that it was fitted to.
+    ``errors`` are predicted / measured − 1 on the ``runs`` that it was fitted to.
     """
 
     start_s: float
@@ -40,11 +43,33 @@ class FittedReduce:
     share: float
     errors: tuple[float, ...]
     source: str
+    runs: tuple[AllReduceRun, ...]
 
     @property
     def mean_error(self) -> float:
         """Mean absolute relative error on the runs fitted."""
         return float(np.abs(self.errors).mean())
+
+    def band(self, n_gpus: int, nbytes: float) -> Band | Unmeasured:
+        """Errors on the runs fitted, for an all-reduce no larger or smaller than they.
+
+        Raises:
+            ValueError: there are no GPUs, or no bytes.
+        """
+        whole(n_gpus=n_gpus)
+        positive("nbytes", nbytes)
+        groups = sorted({run.n_gpus for run in self.runs})
+        if n_gpus not in groups:
+            known = " and ".join(map(str, groups))
+            return Unmeasured(f"{n_gpus} GPUs: measured were {known}")
+        sizes = [run.nbytes for run in self.runs if run.n_gpus == n_gpus]
+        if not min(sizes) <= nbytes <= max(sizes):
+            least, most = (si(size, "byte") for size in (min(sizes), max(sizes)))
+            return Unmeasured(f"{si(nbytes, 'byte')}: measured were {least} to {most}")
+        return Band(
+            min(self.errors), max(self.errors), f"all-reduces on H100s: {self.source}",
+            len(self.errors), "the runs that the line was fitted to", whole=True,
+        )  # fmt: skip
 
     def known(self) -> dict[str, Cited]:
         """The constants as arguments of the formulas of its kind."""
@@ -70,7 +95,7 @@ def _fitted(runs: Sequence[AllReduceRun], line: Line, *, steps: bool) -> FittedR
     share = 1 / float(found[-1]) / float(link(LINK).bandwidth)
     errors = tuple(float(each) for each in terms @ found / measured - 1)
     source = runs[0].seconds.source
-    return FittedReduce(float(found[0]), hop_s, share, errors, source)
+    return FittedReduce(float(found[0]), hop_s, share, errors, source, tuple(runs))
 
 
 @cache

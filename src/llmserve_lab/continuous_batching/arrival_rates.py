@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import at_least, whole
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.schedules import StaticSkipping
 from llmserve_lab.continuous_batching.workloads import crowd
@@ -71,6 +71,7 @@ def idle_of_geometric(
 ) -> float:
     """Share of slots that stay idle in static batches of geometric answers."""
     whole(of="request", most=MOST_DRAWN, batch=batch, num_batches=num_batches)
+    at_least("mean", mean, 1)
     answers = np.random.default_rng(0).geometric(1 / mean, (num_batches, batch))
     longest = answers.max(axis=1).mean()
     return float(f.IDLE_SLOTS(mean_answer=answers.mean(), longest_answer=longest))

@@ -25,7 +25,7 @@ from llmserve_lab.continuous_batching.tuning import (
     safe_target_s,
     saturated,
 )
-from llmserve_lab.continuous_batching.worked_example import chunk_parts
+from llmserve_lab.continuous_batching.worked_example import chunk_parts, prompt_error
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
@@ -191,6 +191,5 @@ def choices_table() -> Table:
         "alone, which never cease to wait."
     )
     columns = ("token budget", f"{small.rows:,}", f"{default.rows:,}")
-    return Table(
-        "What the budget does to usual and long requests", columns, rows, (note,)
-    )
+    caption = "What the budget does to usual and long requests"
+    return Table(caption, columns, rows, (note,), band=prompt_error())

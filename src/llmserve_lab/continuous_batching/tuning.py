@@ -24,6 +24,7 @@ from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.worked_example import (
     measured_attention,
     prompt_band,
+    prompt_error,
 )
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
@@ -156,7 +157,8 @@ def bounds_table() -> Table:
     rows = [(f"{tokens:,}", f"{largest(tokens):,}") for tokens in KEPT]
     columns = ("longest prompt (tokens)", "largest budget (rows)")
     note = "Launches each by itself; up to 512 rows they are recorded."
-    return Table(f"Rows within {1e3 * safe_target_s():.0f} ms", columns, rows, (note,))
+    caption = f"Rows within {1e3 * safe_target_s():.0f} ms"
+    return Table(caption, columns, rows, (note,), band=prompt_error())
 
 
 def _long_decodes(count: int) -> IterationLoad:

@@ -13,7 +13,7 @@ from llmserve_lab.catalog import Accelerator, Link, ModelShape
 from llmserve_lab.checks import key_of, whole
 from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, over, sizes_of
 

@@ -31,11 +31,13 @@ from llmserve_lab.engine import (
     Speculation,
     simulate,
 )
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.running_example import ANSWER, PROMPT
 from llmserve_lab.validation.drafts import DraftFit, fitted
 
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
 MOST = 8  # drafts of a chain that are tried
+UNSEEN = Unmeasured("measured were rounds with their drafts, a request at a time", True)
 EXPERTS = "deepseek-v3"  # the model whose experts are counted
 SMALL, HEAD, LOOKUP = "Llama-3.2-1B", "a head of its own", "prompt lookup"
 HEAD_3 = "an EAGLE-3 head"

@@ -180,14 +180,31 @@ def _row(
         precision=_known(
             "precision", {each: each for each in PRECISIONS}, line["precision"]
         ),
-        tp=int(line["tp"]),
-        prompt_len=int(line["isl"]),
-        output_len=int(line["osl"]),
-        clients=int(line["clients"]),
-        ttft_s=float(line["ttft_ms"]) / 1e3,
-        tpot_s=float(line["tpot_ms"]) / 1e3,
+        tp=_count("tp", line),
+        prompt_len=_count("isl", line),
+        output_len=_count("osl", line),
+        clients=_count("clients", line),
+        ttft_s=_number("ttft_ms", line) / 1e3,
+        tpot_s=_number("tpot_ms", line) / 1e3,
         public=line["protocol"] == "public",
     )
+
+
+def _count(name: str, line: Mapping[str, str]) -> int:
+    """A whole number, which a table may write as ``"8"`` or ``"8.0"``."""
+    number = _number(name, line)
+    if not number.is_integer():
+        raise ValueError(f"{name} must be a whole number, got {line[name]}")
+    return int(number)
+
+
+def _number(name: str, line: Mapping[str, str]) -> float:
+    try:
+        return float(line[name])
+    except ValueError:
+        raise ValueError(f"{name} must be a number, got {line[name]}") from None
+    except KeyError:
+        raise ValueError(f"{name} must be a column, got none") from None
 
 
 def _known(name: str, records: Mapping[str, str], key: str) -> str:

@@ -72,7 +72,7 @@ def lanes() -> LiveFigure:
         readouts=(
             banded(Readout("longest_gap_s", "Longest gap"), prompt_error()),
             Verdict("kept", "This budget", "tbt_target", "longest_gap_s", KEPT),
-            Readout("mean_gap_s", "Mean gap while F is read"),
+            banded(Readout("mean_gap_s", "Mean gap while F is read"), prompt_error()),
             Readout("reader_tokens", "Tokens of each of A to E meanwhile"),
         ),
         sentence=(

@@ -7,7 +7,7 @@ in it; TPOT leaves the first token out; percentiles interpolate linearly.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from llmserve_lab.checks import key_of, one_of
+from llmserve_lab.checks import key_of, of_type, one_of
 from llmserve_lab.engine.metrics.export import csv_text, data_frame, summary, written
 from llmserve_lab.engine.metrics.iteration_log import IterationLog
-from llmserve_lab.engine.metrics.percentile import Percentile, percentile
+from llmserve_lab.engine.metrics.percentile import (
+    Percentile,
+    check_percentile,
+    percentile,
+)
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.metrics.tbt_histogram import Floats, TbtHistogram
 from llmserve_lab.engine.metrics.utilization import Utilization
@@ -184,7 +188,14 @@ class Report:
         """The run in numbers, by the names of ``vllm bench serve``, times in ms.
 
         A metric of which there is no value is left out.
+
+        Raises:
+            TypeError: ``quantiles`` are no numbers.
+            ValueError: one of them is not in [0, 100].
         """
+        of_type(Iterable, quantiles=quantiles)
+        for q in quantiles:
+            check_percentile(q, "linear")
         counts = {
             "num_preemptions": self.num_preemptions,
             "recomputed_tokens": self.recomputed_tokens,

@@ -19,7 +19,8 @@ from llmserve_lab.engine.scheduler.paged_memory import PagedMemory
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
+from llmserve_lab.engine.timing.cost import IterationCost
+from llmserve_lab.engine.timing.load import IterationLoad
 
 
 class BatchState:

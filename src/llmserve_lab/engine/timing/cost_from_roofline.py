@@ -14,7 +14,7 @@ from llmserve_lab.catalog import (
     Link,
     ModelShape,
 )
-from llmserve_lab.catalog.arguments import machine, wire, workload
+from llmserve_lab.catalog.arguments import machine, stored_in, wire, workload
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import at_least, of_type, whole
 from llmserve_lab.collectives.formulas import ALL_REDUCE_S
@@ -28,7 +28,7 @@ def slopes(
     model: ModelShape,
     accelerator: Accelerator,
     *,
-    precision: str,
+    precision: str | None,
     efficiency: Efficiency | None,
     tp: int,
     link: Link | None,
@@ -46,7 +46,8 @@ def slopes(
     of_type(ModelShape, model=model)
     of_type(Accelerator, accelerator=accelerator)
     of_type(Efficiency | None, efficiency=efficiency)
-    copies = _copies(model, tp)
+    of_type(bool, usable_memory=usable)
+    copies, precision = _copies(model, tp), stored_in(model, precision)
     chip = machine(accelerator, precision=precision, efficiency=efficiency)
     has = {name: float(value) for name, value in chip.items()}
     has["peak_flops"] = _peak(accelerator, precision, precision_exponent)

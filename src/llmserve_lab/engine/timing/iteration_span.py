@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
+from llmserve_lab.engine.timing.cost import IterationCost
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.engine.timing.time_tolerance import earliest
 
 

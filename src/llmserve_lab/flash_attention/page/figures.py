@@ -7,8 +7,10 @@ from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import BOOK, decode, head, multiprocessors
 from llmserve_lab.flash_attention.page import charts, split_steps, walk
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -39,6 +41,7 @@ ROWS, KEYS = (64.0, 128.0, 256.0, 512.0), (16.0, 32.0, 64.0, 128.0, 192.0)
 FIRST_ROWS, FIRST_KEYS = 128.0, 128.0
 SPLITS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 17.0, 24.0, 32.0, 33.0, 64.0)
 BATCHES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+ELSEWHERE = Unmeasured("on an H100; attention in decode was measured on an A100")
 HELD = Verdict(
     "held",
     "On one GPU, weights and cache",
@@ -156,7 +159,7 @@ def decode_splits() -> LiveFigure:
         readouts=(
             Readout(f.WORK_BLOCKS, f"Thread blocks, for {sms} multiprocessors"),
             Readout(f.WAVES, "Waves of thread blocks"),
-            Readout("decode_attn_s", "Attention, one layer"),
+            banded(Readout("decode_attn_s", "Attention, one layer"), ELSEWHERE),
             HELD,
         ),
         sentence=(

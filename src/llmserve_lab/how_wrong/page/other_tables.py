@@ -159,7 +159,8 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
+    for what in ("DeepSeek-V3's twin, unseen runs", "Mixtures of experts, this page"):
+        rows.append((what, "blind", "none yet", "–", "–"))
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
         ends = sizes["median, low"], sizes["median, high"]
@@ -174,6 +175,10 @@ def elsewhere() -> Table:
             "a simulator that shares the rule's assumptions; no real machine.",
             "In brackets: 95 % bootstrap interval, runs drawn (of the rules whole "
             f"bundles); fewer than {ENOUGH} runs have none.",
+            "Mixtures of experts: with this page's constants, fitted to dense models, "
+            "and an iteration that reads the experts its tokens touch. Nobody has "
+            "scored a run; one command would (python -m "
+            "llmserve_lab.validation.experts FILE.csv).",
         ),
     )
 

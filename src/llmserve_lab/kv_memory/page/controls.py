@@ -11,9 +11,13 @@ from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
+from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.kv_memory.machine import BLOCK, beside_bytes
+from llmserve_lab.page.banded import BandTable
 from llmserve_lab.page.live.controls import Choice, Lookup, Table
 from llmserve_lab.running_example import MODEL
+from llmserve_lab.validation.cache_blocks import band
 
 FORMATS = ("bf16", "fp8")
 GROUPS = (1, 2, 4, 8)
@@ -51,6 +55,19 @@ def cache_bytes(
     left = group * (allowed - float(beside_bytes())) - weights
     block = BLOCK * layers.naive_token_bytes() * copies(layers, group)
     return left if left >= block else None
+
+
+def room_band(*, model: str, gpu: str, group: str, bits: str) -> Band | Unmeasured:
+    """How far off the room for the cache was where vLLM printed its own count."""
+    (layers,) = (one for one in LAYERS if one.name == model)
+    assert layers.shape is not None
+    if isinstance(layers.shape.ffn, MoeFfn):
+        return Unmeasured("a mixture of experts: the counts are of dense models")
+    (device,) = (each for each in DEVICES if each.name == gpu)
+    return band(device.key, bits.lower(), tp=int(group))
+
+
+ROOM = BandTable(room_band, ("model", "gpu", "group", "bits"))
 
 
 def choices() -> tuple[Choice | Lookup, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -12,6 +13,7 @@ from llmserve_lab.speculative import formulas as f
 from llmserve_lab.speculative.machine import (
     MOST,
     SMALL,
+    UNSEEN,
     break_even,
     drafting_s,
     plain_s,
@@ -104,7 +106,7 @@ def when_drafts_lose() -> LiveFigure:
         readouts=(
             Readout("accepted", "Tokens that a pass leaves"),
             Readout("accepted_needed", "Tokens needed to break even"),
-            Readout("verify_s", "Time of the verification pass"),
+            banded(Readout("verify_s", "Time of the verification pass"), UNSEEN),
             Readout("speculative_speedup", "Speedup"),
             Verdict("gains", "Drafts", "accepted", "accepted_needed", ("lose", "gain")),
         ),

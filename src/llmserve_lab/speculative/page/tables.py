@@ -45,6 +45,7 @@ def pass_parts() -> Table:
             "Longer of both: computing the rows, or reading the weights. Each number "
             "is rounded by itself, so a sum may differ by 0.001.",
         ),
+        band=m.UNSEEN,
     )
 
 

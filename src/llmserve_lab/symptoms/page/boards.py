@@ -37,6 +37,7 @@ PANEL: dict[str, tuple[str, ...]] = {
     "tokens written per second": ("tokens_per_s",),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
+SIMULATED = "simulated: no measured error"
 ROW_IN = 1.4  # inches of height of a server's gauges
 
 
@@ -145,7 +146,7 @@ def _sentence(who: str, series: Series, *, several: bool) -> str:
 def pair() -> Board:
     """Two servers with one symptom and two causes: a pause of each, and the panels."""
     title, name = "Two answers pause alike: one was preempted", "symptoms.pair"
-    of, caption = case("pauses"), "The panels of both servers"
+    of, caption = case("pauses"), f"The panels of both servers, {SIMULATED}"
     servers = {who: (of.key, cause) for who, cause in PAIR.items()}
     runs = dict[str, Report]()
     for who, cause in PAIR.items():
@@ -163,7 +164,7 @@ def game() -> Board:
         GAME,
         "Three dashboards, three causes",
         "symptoms.game",
-        "The panels of the three dashboards",
+        f"The panels of the three dashboards, {SIMULATED}",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llmserve_lab.page.table import Table
 from llmserve_lab.symptoms.case import Symptom
 from llmserve_lab.symptoms.cases import case
-from llmserve_lab.symptoms.page.boards import PAIR
+from llmserve_lab.symptoms.page.boards import PAIR, SIMULATED
 from llmserve_lab.symptoms.prometheus import (
     ALERTS,
     BLIND,
@@ -74,7 +74,8 @@ def alerts() -> Table:
         rows.append((alert.name, *cells))
     blind = (f"{BLIND.value(s):,.0f}" for s in seen.values())
     rows.append(("P99 of iteration tokens (no alert)", *blind))
-    return Table("What the alerts read on the two servers", ("query", *seen), rows)
+    caption = f"What the alerts read on the two servers, {SIMULATED}"
+    return Table(caption, ("query", *seen), rows)
 
 
 def rules() -> str:

@@ -24,7 +24,7 @@ from llmserve_lab.symptoms.dashboard import METRICS
 HELPED, NOT = "yes", "no"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Remedies(Table):
     """Table that a narrow page shows as a card for each row, its cells labelled."""
 
@@ -90,7 +90,7 @@ def tried_on(key: str) -> Table:
     calm = watched(of)[of.alarm.metric]
     notes.append(
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
-        f"{number(of.alarm.metric, calm)}."
+        f"{number(of.alarm.metric, calm)}. All simulated: no error was measured."
     )
     caption = f"{of.title}: before → after ({of.machine})"
     return Remedies(caption, columns, rows, notes=notes)
