@@ -77,15 +77,10 @@ def _pair() -> StaticFigure:
     return boards.pair.__wrapped__().picture
 
 
-def _game() -> StaticFigure:
-    return boards.game.__wrapped__().picture
-
-
 WITH_REPORTS: dict[str, Callable[[], StaticFigure]] = {
     "continuous_batching.stills.budgets": _budgets,
     "continuous_batching.stills.load": _load,
     "symptoms.boards.pair": _pair,
-    "symptoms.boards.game": _game,
 }
 # Of a bench, or of a kind whose parts the chapter's own tests look at.
 LEFT_OUT = {

@@ -5,16 +5,16 @@ from tests.page.reading import Slip
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
     "symptoms.seats": {
-        "still have to grow": 451 / 179,
-        "each holds sixteen": 28_224 / 2_500 / 179,
+        "still have to grow": 274 / 112,
+        "each holds sixteen": 12_000 / 1_700 / 112,
     },
     "symptoms.running": {
         "wait in the queue as well": 26 / 20,
         "are the requests that wait": 6 / 20,
     },
     "symptoms.ran": {
-        "the ones that waited": 52.407 / 75.593,
-        "more than 64": 64 / 75.593,
+        "the ones that waited": 49.583 / 150.417,
+        "more than those": 100 / 150.417,
     },
 }
 # A wrong option, and words of what is said to whoever takes it.
@@ -35,10 +35,6 @@ MISTAKES: dict[str, dict[str, str]] = {
         "nearly all are gone": "less than 2 GB",
         "about half are left": "How many more blocks",
     },
-    "symptoms.predict-flops": {
-        "nearly twice as many": "what is waited for",
-        "about a third more": "eight rows wait for",
-    },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
@@ -57,19 +53,19 @@ ASKED: dict[str, tuple[str, ...]] = {
         "from 0.90 to 0.92",
         "number of preemptions",
     ),
-    "symptoms.predict-flops": (
-        "share an H100 with Llama",
-        "peak FLOP/s",
-        "with the same memory",
+    "symptoms.seats": (
+        "12,000 KV blocks of 16",
+        "prompts of 700",
+        "largest --max",
+        "impossible",
     ),
-    "symptoms.seats": ("28,224 KV blocks of 16", "prompts of 1,000", "impossible"),
-    "symptoms.running": ("four requests per second", "pass in the queue", "run at"),
     "symptoms.ran": (
-        "In a benchmark with 128 clients",
-        "latency 333 s",
-        "with 64 clients",
+        "In a benchmark with 200 clients",
+        "latency 240 s",
+        "with 100 clients",
         "ran at a time",
     ),
+    "symptoms.running": ("four requests per second", "pass in the queue", "run at"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
@@ -77,5 +73,4 @@ RIGHT: dict[str, str] = {
     "symptoms.second": "prompts are read among the decodes",
     "symptoms.third": "the prompts differ near their start",
     "symptoms.predict-memory": "most of them are left",
-    "symptoms.predict-flops": "about as many as before",
 }

@@ -107,6 +107,17 @@ def test_a_prompt_that_is_shared_fills_fewer_blocks(seed: int) -> None:
     assert trial.after["kv_peak"] < 0.7 * trial.before["kv_peak"]
 
 
+def test_more_gpus_are_compared_with_those_before_as_they_were() -> None:
+    """More tokens in all from as many GPUs are more from each, in one column."""
+    of = case("more-gpus")
+    more = tried(of, of.causes[0].name, "more requests at a time")
+    totals, each = (
+        [seen[name] for seen in more.pair] for name in ("tokens_per_s", "scaling")
+    )
+    assert each[1] / each[0] == pytest.approx(totals[1] / totals[0])
+    assert totals[1] > totals[0] and not more.helped
+
+
 def test_all_rows_that_were_asked_for_are_there() -> None:
     assert len(CASES) == len({each.key for each in CASES}) == 11
     assert sum(len(each.causes) for each in CASES) == 24

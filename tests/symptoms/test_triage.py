@@ -60,6 +60,16 @@ def test_overload_is_no_lack_of_seats() -> None:
     assert triage.cause_of(panel(run.values)) == triage.OVERLOAD
 
 
+def test_seats_that_stand_empty_are_not_too_few() -> None:
+    """A static batch is late and queues like a server with two seats; more seats
+    do not mend it."""
+    of = case("short-answers")
+    static = panel(watched(of, "static batching").values)
+    assert static["ttft_p50"] > 1 and static["queue_share"] > 0.5
+    assert triage.cause_of(static) == triage.STATIC
+    assert triage.cause_of(static | {"idle_slots": 0.0}) == triage.FEW
+
+
 def test_every_leaf_is_drawn_and_leads_to_a_heading() -> None:
     html = tree.first_measurement()._repr_html_()
     for leaf in triage.leaves():

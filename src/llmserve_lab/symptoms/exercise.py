@@ -7,11 +7,12 @@ causes each, a healthy server, and one whose cause is none of the four.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import getsource
 
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
+from llmserve_lab.symptoms.dashboard import Dashboard
 
+Panel = Mapping[str, float] | Dashboard
 Diagnosis = Callable[[Mapping[str, float]], str]
 ASKED = ("first-token", "pauses")
 SEEDS = (0, 1)
@@ -38,6 +39,15 @@ def panels() -> list[tuple[str, str, Mapping[str, float]]]:
     return found
 
 
+def why_it_pauses(panel: Panel) -> str:
+    """Two questions, in the order of the page."""
+    if panel["long_gaps"] <= 0.05:  # gaps above half a second, per request
+        return "no answer pauses"
+    if panel["preemptions"] > 0.02:  # per request
+        return "preemption: fewer seats, or 8 bits for the cache"
+    return "long prompts in one piece: smaller chunks"
+
+
 def by_first_alarm(panel: Mapping[str, float]) -> str:
     """The naive diagnosis: more GPUs, whatever the metrics say."""
     return "too few GPUs"
@@ -54,11 +64,6 @@ def by_signs(panel: Mapping[str, float]) -> str:
     if panel["kv_peak"] > 0.95:
         return "none of these"
     return "too few seats" if panel["queue_share"] > 0.5 else "long prompts"
-
-
-def lines_of_solution() -> int:
-    """How long the solution is."""
-    return len(getsource(by_signs).splitlines())
 
 
 def check(diagnose: Diagnosis) -> str:
@@ -85,6 +90,6 @@ SHOWN = (
     "worst_gap",
     "queue_share",
     "preemptions",
-    "iteration_tokens",
+    "long_gaps",
     "kv_peak",
 )

@@ -46,6 +46,16 @@ def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
     return int(root**2)
 
 
+def seats_in_numbers(prompt: int, answer: int) -> str:
+    """The sum that :func:`seats_on_average` keeps below the cache, written out."""
+    seats, spread = seats_on_average(prompt, answer), sqrt(prompt**2 + answer**2)
+    total = seats * (prompt + answer) + 2 * sqrt(seats) * spread
+    return (
+        f"{seats} · {prompt + answer:,} + 2 · {sqrt(seats):.2f} · {spread:,.0f} = "
+        f"{total:,.0f}"
+    )
+
+
 def requests() -> list[Request]:
     """All four at once."""
     return [

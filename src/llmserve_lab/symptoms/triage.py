@@ -23,6 +23,7 @@ class Goals:
     preempted: float = 0.02  # preemptions per request
     long_gaps: float = 0.05  # gaps above half a second, per request
     queued: float = 0.5  # share of TTFT
+    empty: float = 0.2  # share of the seats, while requests wait
     full: float = 0.95  # share of KV blocks in use
     claimed: float = 0.9  # blocks, of those that the GPU could hold
     in_front: float = 0.5  # share of the client's TTFT that the server does not see
@@ -53,28 +54,29 @@ class Branch:
 
 STORM = "a-preemption-storm-step-by-step"
 PAUSES = "answers-that-pause-two-causes"
-FIRST, BETWEEN = "before-the-first-token", "between-tokens-more-but-later"
-IDLE = "arithmetic-that-lies-idle-in-decode"
+OTHERS = "nine-more-symptoms-and-what-tells-their-causes-apart"
 HEALTHY = Leaf("none of these", "leave the server as it is, and look at others")
 FRONT = Leaf(
     "in front of the engine", "gateway, network, tokenisation", "when-it-fails"
 )
 LITTLE = Leaf("little memory for the cache", "a larger share of the memory", STORM)
 OUTGROWN = Leaf("answers outgrow the cache", "fewer seats", STORM)
-FULL = Leaf("a full cache", "fewer bytes a token, or another GPU", IDLE)
-FEW = Leaf("too few seats", "more seats", FIRST)
+FULL = Leaf("a full cache", "fewer bytes a token, or another GPU", OTHERS)
+FEW = Leaf("too few seats", "more seats", OTHERS)
+STATIC = Leaf("static batching", "continuous batching", OTHERS)
 OVERLOAD = Leaf("overload", "another replica, or fewer requests", "when-it-fails")
 LONG = Leaf("long prompts in one piece", "smaller chunks", PAUSES)
-PROMPTS = Leaf("long prompts", "tensor parallelism, prefix caching", FIRST)
-BATCH = Leaf("a large batch", "cap the batch, or another replica", BETWEEN)
-MIXED = Leaf("prompts among the decodes", "smaller chunks", BETWEEN)
+PROMPTS = Leaf("long prompts", "tensor parallelism, prefix caching", OTHERS)
+BATCH = Leaf("a large batch", "cap the batch, or another replica", OTHERS)
+MIXED = Leaf("prompts among the decodes", "smaller chunks", OTHERS)
 
+G = Goals()
 PERCENTILES = Branch(
-    "Is the P99 of the inter-token latency above your goal?",
+    f"Is the P99 of the inter-token latency above {1e3 * G.itl_p99_s:.0f} ms?",
     "inter_token_latency_seconds",
     lambda p, g: p["itl_p99"] > g.itl_p99_s,
     Branch(
-        "Its median, too?",
+        f"Its median above {1e3 * G.itl_s:.0f} ms, too?",
         "inter_token_latency_seconds",
         lambda p, g: p["itl_p50"] > g.itl_s,
         BATCH,
@@ -83,46 +85,54 @@ PERCENTILES = Branch(
     HEALTHY,
 )
 QUEUED = Branch(
-    "Is the KV cache full?",
+    f"Is more than {G.full:.0%} of the KV cache in use?",
     "kv_cache_usage_perc",
     lambda p, g: p["kv_peak"] > g.full,
     FULL,
     Branch(
-        "Do tokens still come faster than your goal?",
-        "inter_token_latency_seconds, median",
-        lambda p, g: p["itl_p50"] < g.itl_s,
-        FEW,
-        OVERLOAD,
+        f"Are more than {G.empty:.0%} of the seats empty while requests wait?",
+        "num_requests_running below --max-num-seqs, num_requests_waiting above 0",
+        lambda p, g: p["idle_slots"] > g.empty,
+        STATIC,
+        Branch(
+            f"Is the median gap between tokens below {1e3 * G.itl_s:.0f} ms?",
+            "inter_token_latency_seconds",
+            lambda p, g: p["itl_p50"] < g.itl_s,
+            FEW,
+            OVERLOAD,
+        ),
     ),
 )
 TREE = Branch(
-    "Does the client wait far longer for the first token than vLLM says?",
-    "TTFT at the client over time_to_first_token_seconds",
+    f"Does vLLM report less than {1 - G.in_front:.0%} of the TTFT at the client?",
+    "TTFT at the client beside time_to_first_token_seconds",
     lambda p, g: p.get("in_front", 0.0) > g.in_front,
     FRONT,
     Branch(
-        "Are requests preempted?",
-        "num_preemptions_total per finished request",
+        f"Are there more than {G.preempted:g} preemptions per request?",
+        "num_preemptions_total over e2e_request_latency_seconds_count",
         lambda p, g: p["preemptions"] > g.preempted,
         Branch(
-            "Does the GPU have memory that vLLM did not claim?",
-            "cache_config_info, KV blocks",
+            f"Has the server fewer than {G.claimed:.0%} of the KV blocks that this GPU "
+            "can hold?",
+            "cache_config_info beside the blocks that you computed",
             lambda p, g: p["claimed"] < g.claimed,
             LITTLE,
             OUTGROWN,
         ),
         Branch(
-            "Is the first token late, and most of that queue time?",
-            "request_queue_time_seconds over TTFT",
+            f"Is the first token later than {G.ttft_s:g} s, and more than "
+            f"{G.queued:.0%} of that queue time?",
+            "request_queue_time_seconds over time_to_first_token_seconds",
             lambda p, g: p["ttft_p50"] > g.ttft_s and p["queue_share"] > g.queued,
             QUEUED,
             Branch(
-                "Do answers stand still for half a second?",
-                "inter_token_latency_seconds above 0.5 s, per request",
+                f"Are there more than {G.long_gaps:g} gaps above 0.5 s per request?",
+                "inter_token_latency_seconds",
                 lambda p, g: p["long_gaps"] > g.long_gaps,
                 LONG,
                 Branch(
-                    "Is the first token late all the same?",
+                    f"Is the first token later than {G.ttft_s:g} s all the same?",
                     "time_to_first_token_seconds",
                     lambda p, g: p["ttft_p50"] > g.ttft_s,
                     PROMPTS,
@@ -156,6 +166,8 @@ TRIED = (  # a case, a cause in it, and the leaf that its runs must be led to
     ("pauses", "long prompts in one piece", LONG),
     ("first-token", "too few seats", FEW),
     ("first-token", "long prompts", PROMPTS),
+    ("short-answers", "static batching", STATIC),
+    ("short-answers", "a full batch", FEW),
     ("idle-arithmetic", "a full cache", FULL),
     ("percentiles", "a large batch", BATCH),
     ("percentiles", "prompts among the decodes", MIXED),

@@ -23,10 +23,10 @@ FORMATS = ("bf16", "fp8")
 GROUPS = (1, 2, 4, 8)
 SHOWN = (
     MODEL, "llama-3.1-70b", "llama-3.1-405b", "qwen3-32b", "gpt-oss-120b",
-    "llama-4-scout", "deepseek-v3",
+    "llama-4-scout", "deepseek-v3", "mistral-7b-v0.1",
 )  # fmt: skip
 LAYERS = tuple(CACHE_LAYERS[key] for key in SHOWN)
-BESIDE = CACHE_LAYERS["qwen3-32b"].name  # in grey, until another is chosen
+BESIDE = CACHE_LAYERS["mistral-7b-v0.1"].name  # in grey, until another is chosen
 DEVICES = tuple(
     ACCELERATORS[key]
     for key in ("h100-sxm", "h200-sxm", "b200-sxm", "a100-80-sxm", "mi300x", "l40s")
@@ -109,7 +109,13 @@ def choices() -> tuple[Choice | Lookup, ...]:
             {"tp": tuple(float(each) for each in GROUPS)},
         ),
         Choice("bits", "Weights", tuple(p.upper() for p in FORMATS), "BF16"),
-        Choice("other", "Second model", tuple(one.name for one in LAYERS), BESIDE),
+        Choice(
+            "other",
+            "Second model",
+            tuple(one.name for one in LAYERS),
+            BESIDE,
+            {"other_most_context": tuple(_longest(one) for one in LAYERS)},
+        ),
         Lookup("cache_bytes", ("model", "gpu", "group", "bits"), room, "byte"),
         Lookup(
             "other_cache_bytes",

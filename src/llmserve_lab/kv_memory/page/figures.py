@@ -39,11 +39,13 @@ def capacity() -> LiveFigure:
     }  # fmt: skip
     return LiveFigure(
         name="capacity",
-        title="The longer the context of each request, the fewer requests fit",
+        title="The longer each request, the fewer requests fit, until a window is full",
         chart=charts.capacity,
         controls=(
             *choices(),
-            Slider(quantity("mean_held"), STOPS, START, "Context of each request"),
+            Slider(
+                quantity("mean_held"), STOPS, START, "Tokens in cache, each request"
+            ),
         ),
         derived={
             "batch_fits": Bound(f.REQUESTS_FIT, **tied),

@@ -100,9 +100,8 @@ class Mark:
 class Cells(Mark):
     """Rectangles in row ``y``, from ``x`` to ``x2`` (one unit wide without it).
 
-    ``text`` names the field of a label: smaller where it is too wide, left out where
-    that would not fit either.
-    ``opacity`` names a field between 0 and 1.
+    ``text`` names the field of a label (smaller, or left out, where it is too wide),
+    ``opacity`` a field between 0 and 1.
     """
 
     x2: str = ""
@@ -162,11 +161,13 @@ class Cells(Mark):
 class Ticks(Mark):
     """A short stroke across row ``y`` at each ``x``: a token, an arrival."""
 
+    thick: int = 2
+
     def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """One layer of ticks."""
-        look = {"type": "tick", "thickness": 2, "opacity": 1, "bandSize": 22}
-        place = {"x": x.channel(self.x), "y": y.channel(self.y)}
-        return [self._layer(look, {**place, "color": self._color(inks)})]
+        look = {"type": "tick", "thickness": self.thick, "opacity": 1, "bandSize": 22}
+        color, at = self._color(inks), {"x": x.channel(self.x), "y": y.channel(self.y)}
+        return [self._layer(look, at | {"color": color})]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,25 @@ def _squeezed(seed: int) -> Watchable:
     return WatchedRun(requests, server(kv_blocks=num_blocks(LITTLE)), clients=FEWER)
 
 
+def _half_the_cache(setup: Watchable) -> Watchable:
+    assert isinstance(setup, WatchedRun)
+    cost = setup.pool.cost
+    eight = replace(
+        cost,
+        kv_token_s=cost.kv_token_s / 2,
+        kv_bytes_per_token=cost.kv_bytes_per_token / 2,
+    )
+    blocks = 2 * setup.pool.num_blocks
+    return replace(setup, deployment=replace(setup.pool, cost=eight, kv_blocks=blocks))
+
+
+EIGHT_BITS = Remedy(
+    "8 bits for the cache",
+    True,
+    _half_the_cache,
+    "quantization",
+    "--kv-cache-dtype fp8",
+)
 STORM = Symptom(
     key="preemption-storm",
     title="A preemption storm",
@@ -71,6 +90,7 @@ STORM = Symptom(
                     "kv_memory",
                     f"--max-num-seqs {SAFE}",
                 ),
+                EIGHT_BITS,
                 Remedy(
                     "a larger share of the memory",
                     False,
@@ -143,18 +163,6 @@ def _twice_the_math(setup: Watchable) -> Watchable:
     return replace(setup, deployment=replace(setup.pool, cost=faster))
 
 
-def _half_the_cache(setup: Watchable) -> Watchable:
-    assert isinstance(setup, WatchedRun)
-    cost = setup.pool.cost
-    eight = replace(
-        cost,
-        kv_token_s=cost.kv_token_s / 2,
-        kv_bytes_per_token=cost.kv_bytes_per_token / 2,
-    )
-    blocks = 2 * setup.pool.num_blocks
-    return replace(setup, deployment=replace(setup.pool, cost=eight, kv_blocks=blocks))
-
-
 IDLE_MATH = Symptom(
     key="idle-arithmetic",
     title="Decode leaves the arithmetic idle",
@@ -183,15 +191,8 @@ IDLE_MATH = Symptom(
             lambda seed: _decode(seed, 30_000, 64, 256),
             (Sign("kv_peak", least=0.9),),
             (
-                Remedy(
-                    "8 bits for the cache",
-                    True,
-                    _half_the_cache,
-                    "quantization",
-                    "--kv-cache-dtype fp8",
-                ),
+                EIGHT_BITS,
                 Remedy("more requests at a time", False, with_clients(128), "roofline"),
-                Remedy(FLOPS, False, _twice_the_math, "roofline"),
             ),
         ),
     ),

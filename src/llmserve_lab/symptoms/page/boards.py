@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -27,16 +28,32 @@ PAIR = {
     "server 1": "preemption",
     "server 2": "long prompts in one piece",
 }
-PANEL: dict[str, tuple[str, ...]] = {
-    "TTFT, P50 / P99": ("ttft_p50", "ttft_p99"),
-    "ITL, P50 / P99": ("itl_p50", "itl_p99"),
-    "queue time, share of TTFT": ("queue_share",),
-    "tokens of an iteration, most": ("iteration_tokens",),
-    "preemptions per request": ("preemptions",),
-    "prefix cache, share found": ("hit_share",),
-    "tokens written per second": ("tokens_per_s",),
+COUNTED_AS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "requests running, most": ("gauge num_requests_running", ("running_most",)),
+    "requests waiting, most": ("gauge num_requests_waiting", ("waiting_most",)),
+    "KV cache in use, most": ("gauge kv_cache_usage_perc", ("kv_peak",)),
+    "preemptions/request": ("counter num_preemptions_total", ("preemptions",)),
+    "prefix tokens found": (
+        "counters prefix_cache_hits_total, prefix_cache_queries_total",
+        ("hit_share",),
+    ),
+    "tokens written/s": ("counter generation_tokens_total", ("tokens_per_s",)),
+    "TTFT, P50 / P99": (
+        "histogram time_to_first_token_seconds",
+        ("ttft_p50", "ttft_p99"),
+    ),
+    "queue share of TTFT": (
+        "histogram request_queue_time_seconds",
+        ("queue_share",),
+    ),
+    "ITL, P50 / P99": ("histogram inter_token_latency_seconds", ("itl_p50", "itl_p99")),
+    "gaps > 0.5 s/request": ("the same histogram", ("long_gaps",)),
 }
-SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
+PANEL = {name: parts for name, (_, parts) in COUNTED_AS.items()}
+HEALTHY = "healthy"
+LEFT_OUT = ("requests waiting, most", "tokens written/s")  # tell nothing of a pause
+SHARES, SECONDS = ("queue_share", "hit_share", "kv_peak"), ("ttft", "itl")
+RATIOS = ("preemptions", "long_gaps")
 SIMULATED = "simulated: no measured error"
 ROW_IN = 1.4  # inches of height of a server's gauges
 
@@ -62,58 +79,77 @@ def shown(name: str, value: float) -> str:
         return f"{value:.0%}"
     if name.startswith(SECONDS):
         return si(value, "s", 2)
-    return f"{value:.2f}" if name == "preemptions" else f"{value:,.0f}"
+    return f"{value:.2f}" if name in RATIOS else f"{value:,.0f}"
 
 
 def panel(dashboard: Dashboard) -> dict[str, str]:
     """Names and numbers of the panel; what this run does not export is left out."""
-    rows = {}
+    rows, values = {}, dict(dashboard.values)
+    if dashboard.series is not None:
+        values["running_most"] = max(dashboard.series.running)
+        values["waiting_most"] = max(dashboard.series.waiting)
     for exported, parts in PANEL.items():
-        if all(name in dashboard.values for name in parts):
-            rows[exported] = " / ".join(shown(n, dashboard[n]) for n in parts)
+        if all(name in values for name in parts):
+            rows[exported] = " / ".join(shown(n, values[n]) for n in parts)
     return rows
 
 
-def board(
-    servers: Mapping[str, tuple[str, str]], title: str, name: str, caption: str
-) -> Board:
-    """Dashboards of one or several servers, each a case and a cause.
+@dataclass(frozen=True)
+class Panels(Table):
+    """Dashboards side by side; a name of vLLM may be broken at its underscores."""
 
-    Raises:
-        ValueError: there is no such case or cause, or one has no gauges over time.
-    """
-    seen = {who: watched(case(key), cause) for who, (key, cause) in servers.items()}
-    for who, (key, _) in servers.items():
-        if seen[who].series is None:
-            raise ValueError(f"case must have gauges over time, got {key}")
-    columns = [panel(each) for each in seen.values()]
-    names = [each for each in PANEL if any(each in column for column in columns)]
-    rows = [(metric, *(each.get(metric, "–") for each in columns)) for metric in names]
-    head = ("panel", *seen) if len(seen) > 1 else ("panel", "shows")
-    return Board(_drawn(seen, title, name), Table(caption, head, rows))
+    def _repr_html_(self) -> str:
+        """The table's HTML."""
+        html = super()._repr_html_()
+        return re.sub(r"(?<=[a-z])_(?=[a-z]+[_<,])", "_<wbr>", html)
+
+
+def side_by_side(servers: Mapping[str, Dashboard], caption: str) -> Panels:
+    """What each dashboard shows, with the type and the name that vLLM gives it."""
+    shown = without_names(servers, caption)
+    rows = [
+        (name, COUNTED_AS[str(name)][0], *rest)
+        for name, *rest in shown.rows
+        if name not in LEFT_OUT
+    ]
+    head, *who = shown.columns
+    return Panels(caption, (head, "in vLLM (vllm:…)", *who), rows)
+
+
+def without_names(servers: Mapping[str, Dashboard], caption: str) -> Table:
+    """What each dashboard shows."""
+    columns = [panel(each) for each in servers.values()]
+    rows = [
+        (name, *(each.get(name, "–") for each in columns))
+        for name in PANEL
+        if any(name in column for column in columns)
+    ]
+    return Table(caption, ("panel", *servers), rows)
 
 
 @figure_style()
-def _drawn(seen: Mapping[str, Dashboard], title: str, name: str) -> StaticFigure:
+def _gauges_of(each: Dashboard, title: str, name: str) -> StaticFigure:
+    """Requests that run and wait, and the cache in use, over time.
+
+    Raises:
+        ValueError: the dashboard has no gauges over time.
+    """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, grid = plt.subplots(
-        len(seen), 2, figsize=(5.6, ROW_IN * len(seen)), squeeze=False
-    )
-    said = []
-    for (left, right), (who, each) in zip(grid, seen.items(), strict=True):
-        series = each.series
-        assert series is not None, "checked by the caller"
-        _gauges(left, right, series)
-        if len(seen) > 1:
-            left.set_ylabel(f"{who.capitalize()}\nrequests")
-        said.append(_sentence(who, series, several=len(seen) > 1))
-    for axes in grid[-1]:
+    series = each.series
+    if series is None:
+        raise ValueError("dashboard must have gauges over time, got none")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5.6, ROW_IN))
+    _gauges(left, right, series)
+    for axes in (left, right):
         axes.set_xlabel("time (s)")
-    figure.legend(
-        *grid[0][0].get_legend_handles_labels(), loc="outside upper left", ncols=2
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    said = (
+        f"At most {max(series.running):.0f} requests run and "
+        f"{max(series.waiting):.0f} wait; at the fullest moment {each['kv_peak']:.0%} "
+        "of the KV cache is in use."
     )
-    return StaticFigure.of(figure, sentence=" ".join(said), title=title, name=name)
+    return StaticFigure.of(figure, sentence=said, title=title, name=name)
 
 
 def _gauges(left: Any, right: Any, series: Series) -> None:
@@ -132,44 +168,40 @@ def _gauges(left: Any, right: Any, series: Series) -> None:
     right.set(ylim=(0, 105), ylabel="KV cache (%)")
 
 
-def _sentence(who: str, series: Series, *, several: bool) -> str:
-    """Most that runs, waits and is held, in words."""
-    first = f"{who.capitalize()}: at" if several else "At"
-    return (
-        f"{first} most {max(series.running):.0f} requests run and "
-        f"{max(series.waiting):.0f} wait; the KV cache is at most "
-        f"{max(series.kv_usage):.0%} full."
-    )
+def _watched(names: Mapping[str, tuple[str, str]]) -> dict[str, Dashboard]:
+    """A healthy server, and each of the servers that are asked about."""
+    calm = watched(case("pauses"))
+    asked = {who: watched(case(key), cause) for who, (key, cause) in names.items()}
+    return {HEALTHY: calm} | asked
 
 
 @cache
 def pair() -> Board:
     """Two servers with one symptom and two causes: a pause of each, and the panels."""
     title, name = "Two answers pause alike: one was preempted", "symptoms.pair"
-    of, caption = case("pauses"), f"The panels of both servers, {SIMULATED}"
-    servers = {who: (of.key, cause) for who, cause in PAIR.items()}
+    of = case("pauses")
     runs = dict[str, Report]()
     for who, cause in PAIR.items():
         run = of.cause(cause).setup(0)
         assert isinstance(run, WatchedRun), "a load on a server, not a router"
         runs[who] = run.report()
     picture = pause.drawn(runs, f"{title}, the other waits for a prompt", name)
-    return Board(picture, board(servers, title, name, caption).panel)
+    seen = _watched({who: (of.key, cause) for who, cause in PAIR.items()})
+    return Board(
+        picture,
+        side_by_side(seen, f"A healthy server and the two that pause, {SIMULATED}"),
+    )
 
 
 @cache
-def game() -> Board:
-    """The three dashboards whose causes are to be named."""
-    return board(
-        GAME,
-        "Three dashboards, three causes",
-        "symptoms.game",
-        f"The panels of the three dashboards, {SIMULATED}",
-    )
+def game() -> Table:
+    """The three dashboards whose causes are to be named, beside a healthy one."""
+    caption = f"A healthy server and three dashboards, {SIMULATED}"
+    return without_names(_watched(GAME), caption)
 
 
 def bench_picture() -> StaticFigure:
     """The gauges of the bench's first cause."""
-    cause = PAIR["server 2"]
-    found = board({"as it opens": ("pauses", cause)}, cause, "symptoms.bench", cause)
-    return found.picture
+    seen = watched(case("pauses"), PAIR["server 2"])
+    title = "Long prompts in one piece: hardly a queue, and a cache that is mostly free"
+    return _gauges_of(seen, title, "symptoms.bench")

@@ -1,22 +1,19 @@
-"""The chapter's live figure, its step figure, and the map of measurements."""
+"""The chapter's step figure, and Little's law drawn from a run."""
 
 from __future__ import annotations
 
-from llmserve_lab.notation import quantity
-from llmserve_lab.page.live.controls import Slider
-from llmserve_lab.page.live.figure import LiveFigure
-from llmserve_lab.page.live.goal import Goal
-from llmserve_lab.page.live.readout import Bound, Readout
-from llmserve_lab.page.step.figure import StepFigure
-from llmserve_lab.symptoms import formulas as f
-from llmserve_lab.symptoms.page import charts
-from llmserve_lab.symptoms.page.storm_steps import storm
+import numpy as np
 
-RATES = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
-LATENCIES_S = (4.0, 5.0, 6.0, 8.0, 10.0, 12.0)
-QUEUES_S = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
-SEEN_PER_S, SEEN_RUNNING, SEEN_WAITING = 3.0, 24.0, 6.0
-HALF = 0.5  # of a request
+from llmserve_lab.engine import Report
+from llmserve_lab.page.palette import BLUE, GREY, VERMILLION
+from llmserve_lab.page.step.figure import StepFigure
+from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.symptoms.cases import case
+from llmserve_lab.symptoms.page.storm_steps import storm
+from llmserve_lab.symptoms.served import WatchedRun
+
+SHOWN_S = 100.0  # the moment, and the request, at which the distances are drawn
+Times = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 def storm_steps() -> StepFigure:
@@ -24,44 +21,60 @@ def storm_steps() -> StepFigure:
     return storm()
 
 
-def little() -> LiveFigure:
-    """Running and waiting requests against the rate, by Little's law."""
-    names = ("arrival_rate", "system_s", "queue_s")
-    return LiveFigure(
-        name="little",
-        title="Rate times time is how many: in the queue, and in the batch",
-        chart=charts.little,
-        controls=(
-            Slider(quantity("arrival_rate"), RATES, 2.0, "Requests per second"),
-            Slider(quantity("system_s"), LATENCIES_S, 5.0, "Mean latency"),
-            Slider(quantity("queue_s"), QUEUES_S, 1.0, "Of it in the queue"),
-        ),
-        derived={
-            "running_mean": Bound(f.RUNNING_MEAN, **{n: n for n in names}),
-            "waiting_mean": Bound(
-                f.WAITING_MEAN, arrival_rate="arrival_rate", queue_s="queue_s"
-            ),
-        },
-        readouts=(
-            Readout("running_mean", "Running, mean"),
-            Readout("waiting_mean", "Waiting, mean"),
-        ),
-        sentence=(
-            "At {arrival_rate}, with a mean latency of {system_s} of which {queue_s} "
-            "pass in the queue, {running_mean} run and {waiting_mean} wait on average."
-        ),
-        goal=Goal(
-            f"a dashboard shows {SEEN_RUNNING:.0f} requests running and "
-            f"{SEEN_WAITING:.0f} waiting at {SEEN_PER_S:.0f} requests per second; find "
-            "the latency and the queue time that it does not show.",
-            lambda arrival_rate, running_mean, waiting_mean: (
-                (arrival_rate >= SEEN_PER_S)
-                & (arrival_rate <= SEEN_PER_S)
-                & (running_mean >= SEEN_RUNNING - HALF)
-                & (running_mean <= SEEN_RUNNING + HALF)
-                & (waiting_mean >= SEEN_WAITING - HALF)
-                & (waiting_mean <= SEEN_WAITING + HALF)
-            ),
-            {"arrival_rate": 3.0, "system_s": 10.0, "queue_s": 2.0},
-        ),
+def overloaded() -> Report:
+    """Dashboard 1: two seats, and more arrives than they carry."""
+    run = case("first-token").causes[1].setup(0)
+    assert isinstance(run, WatchedRun), "a load on a server, not a router"
+    return run.report()
+
+
+def staircases(report: Report) -> tuple[Times, Times]:
+    """When each request arrives, and when each is admitted, both in order."""
+    arrived = np.sort(report.arrival_s)
+    return arrived, np.sort(report.arrival_s + report.queue_s)
+
+
+def waiting_at(report: Report, at_s: float) -> tuple[int, int]:
+    """How many had arrived at a moment, and how many had been admitted."""
+    arrived, admitted = (
+        int(np.searchsorted(each, at_s, side="right")) for each in staircases(report)
     )
+    return arrived, admitted
+
+
+@figure_style()
+def arrivals() -> StaticFigure:
+    """Two staircases: their vertical distance waits, the horizontal one is the time."""
+    from llmserve_lab.extras import pyplot as plt
+
+    report = overloaded()
+    arrived, admitted = staircases(report)
+    many = np.arange(1, len(arrived) + 1)
+    figure, axes = plt.subplots(figsize=(5.6, 2.7))
+    axes.fill_betweenx(many, arrived, admitted, color=GREY.light, alpha=0.2, step="pre")
+    for times, ink, name in (
+        (arrived, VERMILLION, "arrived"),
+        (admitted, BLUE, "admitted to the batch"),
+    ):
+        axes.step(times, many, where="post", color=ink.light, label=name)
+    high, low = waiting_at(report, SHOWN_S)
+    leaves_s = float(admitted[high - 1])
+    arrow = {"arrowstyle": "<->", "color": GREY.light, "lw": 1.4}
+    axes.annotate("", (SHOWN_S, low), (SHOWN_S, high), arrowprops=arrow)
+    axes.annotate("", (SHOWN_S, high), (leaves_s, high), arrowprops=arrow)
+    small = {"fontsize": 8.5, "color": GREY.light}
+    axes.text(SHOWN_S - 2, low + 12, f"{high - low} wait", ha="right", **small)
+    across = f"{leaves_s - SHOWN_S:.0f} s in the queue"
+    axes.text(SHOWN_S + 2, high - 4, across, va="top", **small)
+    axes.set(xlabel="time (s)", ylabel="requests so far", xlim=(0, None), ylim=(0, 265))
+    axes.legend(loc="lower right")
+    said = (
+        f"After {SHOWN_S:.0f} s {high} requests have arrived and {low} have been "
+        f"admitted, so {high - low} wait. The one that arrives then is admitted "
+        f"{leaves_s - SHOWN_S:.0f} s later. The grey area counts both: requests times "
+        "seconds in the queue."
+    )
+    title = (
+        "Arrivals above admissions: the gap up is the queue, the gap across its time"
+    )
+    return StaticFigure.of(figure, sentence=said, title=title, name="symptoms.arrivals")

@@ -115,13 +115,12 @@ def drawn(runs: dict[str, Report], title: str, name: str) -> StaticFigure:
     for (left, right), (who, report) in zip(grid, runs.items(), strict=True):
         pause = longest(report, most_s)
         _answer(left, pause)
-        most = _iterations(right, report, pause.begin_s)
+        _iterations(right, report, pause.begin_s)
         left.set_ylabel(f"{who.capitalize()}\ntokens written")
         reason = pause.reason.replace("\n", " ")
         said.append(
             f"{who.capitalize()}: the answer stands still for "
-            f"{si(pause.seconds, 's', 2)} ({reason}); the KV cache is at most "
-            f"{most:.0%} full."
+            f"{si(pause.seconds, 's', 2)} ({reason})."
         )
     grid[0][0].set_title("one answer")
     grid[0][1].set_title("tokens of an iteration")
@@ -142,8 +141,8 @@ def _answer(axes: Any, pause: Pause) -> None:
     axes.set(xlim=(-BEFORE_S, AFTER_S), ylim=(0, None))
 
 
-def _iterations(axes: Any, report: Report, begin_s: float) -> float:
-    """Draw tokens of iterations and preemptions; return the most of the cache used."""
+def _iterations(axes: Any, report: Report, begin_s: float) -> None:
+    """Tokens of iterations, and preemptions of any request."""
     inside = log_of(report).between(begin_s - BEFORE_S, begin_s + AFTER_S)
     times = [each.end_s - begin_s for each in inside.steps]
     rows = [each.load.rows for each in inside.steps]
@@ -157,7 +156,7 @@ def _iterations(axes: Any, report: Report, begin_s: float) -> float:
         axes.text(
             AFTER_S,
             0.98 * high,
-            "▼ preemption",
+            "▼ some request is preempted",
             color=VERMILLION.light,
             fontsize=8.5,
             ha="right",
@@ -165,4 +164,3 @@ def _iterations(axes: Any, report: Report, begin_s: float) -> float:
         )
     axes.set(ylim=(0, 1.12 * high if lost else high))
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    return max(each.used_blocks / each.num_blocks for each in inside.steps)

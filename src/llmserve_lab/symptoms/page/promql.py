@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from llmserve_lab.page.table import Table
 from llmserve_lab.symptoms.case import Symptom
 from llmserve_lab.symptoms.cases import case
@@ -71,7 +73,7 @@ def alerts() -> Table:
             f"{alert.query.value(s):.3g}{', fires' if alert.fires(s) else ''}"
             for s in seen.values()
         )
-        rows.append((alert.name, *cells))
+        rows.append((f"{alert.name} > {alert.threshold:g}", *cells))
     blind = (f"{BLIND.value(s):,.0f}" for s in seen.values())
     rows.append(("P99 of iteration tokens (no alert)", *blind))
     caption = f"What the alerts read on the two servers, {SIMULATED}"
@@ -80,4 +82,9 @@ def alerts() -> Table:
 
 def rules() -> str:
     """The expressions of the alerts, to be copied."""
-    return "\n\n".join(f"# {each.name}\n{each.text}" for each in ALERTS)
+    return "\n\n".join(f"# {each.name}\n{_broken(each.text)}" for each in ALERTS)
+
+
+def _broken(text: str) -> str:
+    """A query in lines that a page can show: PromQL reads over their ends."""
+    return re.sub(r" ([-/>]) ", r"\n  \1 ", text)

@@ -12,10 +12,12 @@ from llmserve_lab.symptoms.case import tried, watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.cases.caching import FEW, QUESTION, SYSTEM
 from llmserve_lab.symptoms.dashboard import Dashboard
-from llmserve_lab.symptoms.measured import jump
 from llmserve_lab.symptoms.page.boards import GAME
 
-PROMPT, ANSWER = 1000, 1500  # tokens of a request in the exercise on seats
+PROMPT, ANSWER = 1000, 1500  # tokens of a request in the text, by hand
+OWN_BLOCKS, OWN_PROMPT, OWN_ANSWER = 12_000, 700, 1000  # of the exercise on seats
+BENCHED = {"clients": 200, "ttft_s": 60.0, "system_s": 240.0}
+CALM = {"clients": 100, "ttft_s": 0.5}
 LOAD = {"arrival_rate": 4.0, "system_s": 6.5, "queue_s": 1.5}
 
 
@@ -69,7 +71,9 @@ first = Question(
             lambda: 0.0,
             "Then it would pass in prefill; look at the share that is queue time.",
         ),
-        Hint(lambda: 2.0, "Look at the green area: most of the cache is free."),
+        Hint(
+            lambda: 2.0, "Look at the row of the KV cache: most of the cache is free."
+        ),
     ),
 )
 second = Question(
@@ -87,9 +91,8 @@ second = Question(
     why=lambda: (
         "Nothing was preempted, and the median gap is "
         f"{si(_two()['itl_p50'], 's', 2)}: a batch that is too large slows every "
-        "iteration. Only some gaps are long, and "
-        f"an iteration has up to {_two()['iteration_tokens']:,.0f} tokens: those are "
-        "prompts. With 512 tokens an iteration the 99th percentile falls from "
+        "iteration. Only some gaps are long: those of iterations that also read a "
+        "prompt. With 512 tokens an iteration the 99th percentile falls from "
         f"{si(_two()['itl_p99'], 's', 2)} to "
         f"{si(_after('percentiles', 1, 0, 'itl_p99'), 's', 2)}."
     ),
@@ -148,47 +151,29 @@ predict_memory = Question(
         Hint(lambda: 1.0, "How many more blocks are two percent of the memory?"),
     ),
 )
-predict_flops = Question(
-    name="symptoms.predict-flops",
-    kind="predict",
-    prompt=(
-        "Eight clients share an H100 with Llama-3.1-8B. The GPU is busy all the time, "
-        "and uses about two percent of its peak FLOP/s. What do twice the peak FLOP/s, "
-        "with the same memory, do for the tokens per second?"
-    ),
-    choices=("nearly twice as many", "about a third more", "about as many as before"),
-    answer=lambda: float(_faster() < 1.7) + float(_faster() < 1.1),
-    why=lambda: (
-        f"{100 * (_faster() - 1):.1f}% more. Each iteration reads all weights for "
-        "eight new tokens, and reading is what takes the time."
-    ),
-    hints=(
-        Hint(lambda: 0.0, "Two percent in use: is arithmetic what is waited for?"),
-        Hint(lambda: 1.0, "What does an iteration of eight rows wait for?"),
-    ),
-)
 seats = Question(
     name="symptoms.seats",
     prompt=(
-        f"A server has {num_blocks():,} KV blocks of {BLOCK} tokens. Its requests have "
-        f"prompts of {PROMPT:,} tokens and answers of up to {ANSWER:,}. What value of "
-        "--max-num-seqs makes preemptions impossible?"
+        f"A smaller GPU has {OWN_BLOCKS:,} KV blocks of {BLOCK} tokens. Its requests "
+        f"have prompts of {OWN_PROMPT} tokens and answers of up to {OWN_ANSWER:,}. "
+        "What is the largest --max-num-seqs that makes preemptions impossible?"
     ),
     answer=lambda: float(_safe()),
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: float(num_blocks() * BLOCK // PROMPT),
+            lambda: float(OWN_BLOCKS * BLOCK // OWN_PROMPT),
             "That is what fits on arrival; the answers still have to grow.",
         ),
         Hint(
-            lambda: num_blocks() / (PROMPT + ANSWER),
+            lambda: OWN_BLOCKS / (OWN_PROMPT + OWN_ANSWER),
             "Those are blocks; each holds sixteen tokens.",
         ),
     ),
     why=lambda: (
-        f"{num_blocks():,} · {BLOCK} tokens over {PROMPT + ANSWER:,} of a request at "
-        f"its longest, blocks rounded up: {_safe()}."
+        f"A request has at most {OWN_PROMPT + OWN_ANSWER:,} tokens, which take "
+        f"{_each()} whole blocks; {OWN_BLOCKS:,} over {_each()}, "
+        f"rounded down, is {_safe()}."
     ),
 )
 running = Question(
@@ -215,27 +200,46 @@ running = Question(
         f"{float(f.RUNNING_MEAN(**LOAD)):.0f}."
     ),
 )
+
+
+def _each() -> int:
+    """Blocks of a request of the exercise at full length."""
+    return -(-(OWN_PROMPT + OWN_ANSWER) // BLOCK)
+
+
 ran = Question(
     name="symptoms.ran",
     prompt=(
-        "In a benchmark with 128 clients the first token takes 137 s and the mean "
-        "latency 333 s; with 64 clients the first token takes 0.35 s. How many of the "
-        "128 requests ran at a time?"
+        f"In a benchmark with {BENCHED['clients']} clients the first token takes "
+        f"{BENCHED['ttft_s']:.0f} s and the mean latency {BENCHED['system_s']:.0f} s; "
+        f"with {CALM['clients']} clients the first token takes {CALM['ttft_s']} s. How "
+        f"many of the {BENCHED['clients']} requests ran at a time?"
     ),
-    answer=lambda: jump().seats,
+    answer=lambda: _ran(),
     rel_tol=0.02,
     hints=(
+        Hint(lambda: BENCHED["clients"] - _ran(), "Those are the ones that waited."),
         Hint(
-            lambda: jump().full.clients - jump().seats,
-            "Those are the ones that waited.",
+            lambda: float(CALM["clients"]),
+            "It is more than those: with so many clients nobody waited for a seat.",
         ),
-        Hint(lambda: 64.0, "It is more than 64: no request waited with 64 clients."),
     ),
     why=lambda: (
-        "Of 333 s each request waits about 137 s; so at any time 137/333 of the 128 "
-        f"wait, and {jump().seats:.1f} run."
+        "Each request waits as long as its first token comes later than without a "
+        f"queue, {_queued_s():.1f} s of {BENCHED['system_s']:.0f} s. That share of the "
+        f"clients waits at any time, and {_ran():.1f} run."
     ),
 )
+
+
+def _queued_s() -> float:
+    """What a request of the benchmark waits."""
+    return BENCHED["ttft_s"] - CALM["ttft_s"]
+
+
+def _ran() -> float:
+    """Clients of the benchmark that did not wait."""
+    return BENCHED["clients"] * (1 - _queued_s() / BENCHED["system_s"])
 
 
 def _after(key: str, cause: int, remedy: int, metric: str) -> float:
@@ -259,16 +263,10 @@ def _left() -> float:
     """Preemptions left with a larger share of the memory, of those before."""
     storm = case("preemption-storm")
     before = watched(storm, storm.causes[0].name)["preemptions"]
-    return _after("preemption-storm", 0, 1, "preemptions") / before
-
-
-def _faster() -> float:
-    """Decode tokens per second with twice the peak, over those before."""
-    idle = case("idle-arithmetic")
-    before = watched(idle, idle.causes[0].name)["decode_per_s"]
-    return _after("idle-arithmetic", 0, 1, "decode_per_s") / before
+    more = tried(storm, storm.causes[0].name, "a larger share of the memory")
+    return more.after["preemptions"] / before
 
 
 def _safe() -> int:
     """Requests whose blocks fit at full length."""
-    return num_blocks() // -(-(PROMPT + ANSWER) // BLOCK)
+    return OWN_BLOCKS // _each()

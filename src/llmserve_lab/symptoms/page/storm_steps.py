@@ -40,7 +40,7 @@ def storm() -> StepFigure:
                 Cells(table="blocks", x2="x2", text="text"),
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
-                Ticks(table="again", grows=True),
+                Ticks(table="again", grows=True, thick=6),
             ),
             height=190,
         ),
@@ -167,7 +167,7 @@ def _sentence(name: str, at: int) -> str:
             "is preempted after this iteration."
         )
     if done := frame.ids("finished"):
-        said.append(f"{_names(done)} is complete.")
+        said.append(f"{_names(done)} writes its last token and leaves.")
     if at == len(played) - 1:
         said.append(f"All four took {at + 1} iterations, {1e3 * ends:,.0f} ms.")
     return " ".join(said)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import escape
-from math import inf
 
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
@@ -13,9 +12,9 @@ from llmserve_lab.symptoms.case import (
     HELPS,
     Cause,
     RemedyTrial,
-    Sign,
     Symptom,
     trials,
+    tried,
     watched,
 )
 from llmserve_lab.symptoms.cases import CASES, case
@@ -32,6 +31,8 @@ class Remedies(Table):
         """The table's HTML, each cell with the words of its column."""
         labels = [escape(each) for each in self.columns[1:]]
         html = super()._repr_html_().replace('"catalog"', '"catalog remedies"', 1)
+        html = html.replace("<ol ", "<ul ").replace("</ol>", "</ul>")
+        html = re.sub(r"(?<=\d) (?=(?:ms|s)\b)", "&nbsp;", html)
         head, _, body = html.partition("<tbody>")
         rows = body.split("<tr>")
         return head + "<tbody>" + "<tr>".join(_labelled(row, labels) for row in rows)
@@ -54,18 +55,6 @@ def number(metric: str, value: float) -> str:
     return f"{value:.2f}" if unit == "preemption" else f"{value:,.0f}"
 
 
-def bound(sign: Sign) -> str:
-    """An interval in words: at least, at most, or none at all."""
-    if sign.most == 0:
-        return "0"
-    parts = [
-        f"{word} {number(sign.metric, value)}"
-        for word, value in (("≥", sign.least), ("≤", sign.most))
-        if abs(value) != inf
-    ]
-    return " and ".join(parts)
-
-
 def signs(of: Symptom, cause: Cause) -> str:
     """What the signs of a cause showed, metric by metric."""
     seen = watched(of, cause.name)
@@ -75,6 +64,13 @@ def signs(of: Symptom, cause: Cause) -> str:
     )
 
 
+WRITTEN = (
+    "tokens/s: written in the second half of the time in which requests arrive, so "
+    "that start and end do not count; a server with a queue also works off "
+    "what came before"
+)
+
+
 def tried_on(key: str) -> Table:
     """Every remedy of a case, in the same run before and after.
 
@@ -82,30 +78,31 @@ def tried_on(key: str) -> Table:
         ValueError: there is no such case.
     """
     of = case(key)
-    rows = [_row(trial) for trial in trials(of)]
-    goals = dict.fromkeys(METRICS[of.goal_of(cause)].words for cause in of.causes)
-    judged = ", or ".join(f"{goal}{' [2]' * bool(at)}" for at, goal in enumerate(goals))
-    columns = ("remedy [cause]", "helps?", judged, "tokens/s", "TTFT, median")
+    done = trials(of)
+    goals = dict.fromkeys(of.goal_of(cause) for cause in of.causes)
+    shown = {each: METRICS[each].words for each in goals}
+    for metric, words in (("tokens_per_s", "tokens/s"), ("ttft_p50", "TTFT, median")):
+        if any(metric in each.before.values for each in done):
+            shown.setdefault(metric, words)
+    rows = [
+        (
+            f"{each.cause.name}: {each.remedy.words}",
+            HELPED if each.helped else NOT,
+            *(_both(each, metric) for metric in shown),
+        )
+        for each in done
+    ]
+    columns = ("cause: remedy", "helps?", *shown.values())
     notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
     calm = watched(of)[of.alarm.metric]
     notes.append(
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
         f"{number(of.alarm.metric, calm)}. All simulated: no error was measured."
     )
+    if key == "preemption-storm":  # the first such table of the page
+        notes.append(f"{WRITTEN}.")
     caption = f"{of.title}: before → after ({of.machine})"
     return Remedies(caption, columns, rows, notes=notes)
-
-
-def _row(trial: RemedyTrial) -> tuple[str, ...]:
-    """Cause, remedy, the goal and the tokens per second, before and after."""
-    of = trial.case
-    return (
-        f"{trial.remedy.words} [{1 + of.causes.index(trial.cause)}]",
-        HELPED if trial.helped else NOT,
-        _both(trial, of.goal_of(trial.cause)),
-        _both(trial, "tokens_per_s"),
-        _both(trial, "ttft_p50"),
-    )
 
 
 def _both(trial: RemedyTrial, metric: str) -> str:
@@ -116,23 +113,68 @@ def _both(trial: RemedyTrial, metric: str) -> str:
     return f"{before} → {after}"
 
 
-def all_rows() -> Table:
-    """Symptom, cause, its signs as intervals, and what helps in vLLM; a row a cause."""
+OTHERS = tuple(each for each in CASES if each.key not in ("pauses", "preemption-storm"))
+
+
+@dataclass(frozen=True)
+class LookAlikes(Remedies):
+    """A symptom's first cell spans the rows of its causes."""
+
+    def _repr_html_(self) -> str:
+        """The table's HTML."""
+        html = super()._repr_html_().replace("catalog remedies", "catalog alike", 1)
+        empty, spans = '<th scope="row"></th>', [1]
+        for symptom, *_ in self.rows[1:]:
+            if symptom:
+                spans.append(1)
+            else:
+                spans[-1] += 1
+        html = html.replace(empty, "")
+        left = iter(spans)
+        return re.sub(
+            '<th scope="row">',
+            lambda _: f'<th scope="rowgroup" rowspan="{next(left)}">',
+            html,
+        )
+
+
+def look_alikes() -> Table:
+    """The later symptoms: what separates their causes, what helps, what is in vain."""
     rows = []
-    for of in CASES:
-        for cause in of.causes:
-            asked = "; ".join(
-                f"{METRICS[each.metric].words} {bound(each)}" for each in cause.signs
+    for of in OTHERS:
+        asked = list(dict.fromkeys(s.metric for c in of.causes for s in c.signs))
+        goals = dict.fromkeys(of.goal_of(cause) for cause in of.causes)
+        words, judged = (
+            "; ".join(METRICS[each].words for each in names) for names in (asked, goals)
+        )
+        for at, cause in enumerate(of.causes):
+            seen = watched(of, cause.name)
+            done = [tried(of, cause.name, each.name) for each in cause.remedies]
+            read = "; ".join(number(each, seen[each]) for each in asked)
+            rows.append(
+                (
+                    "" if at else f"{of.title}. Read: {words}. Goal: {judged}",
+                    f"{cause.name}: {read}",
+                    _changes(done, helps=True),
+                    _changes(done, helps=False),
+                )
             )
-            rows.append((of.title, cause.name, asked, option(cause)))
-    columns = ("symptom", "cause", "signs", "helps, in vLLM")
-    return Table("Symptoms, causes and signs: every row is a run", columns, rows)
+    columns = (
+        "symptom, what to read, and the goal",
+        "cause: what was read",
+        "helps: goal before → after",
+        "in vain: goal before → after",
+    )
+    return LookAlikes("Nine symptoms: a row is a cause, and a run", columns, rows)
 
 
-def option(cause: Cause) -> str:
-    """Name in vLLM of the first remedy that helps, or a dash."""
-    good, *_ = (each for each in cause.remedies if each.helps)
-    return good.option or "–"
+def _changes(done: list[RemedyTrial], *, helps: bool) -> str:
+    """Remedies of one verdict with what they did to the metric that judges them."""
+    return "; ".join(
+        f"{each.remedy.words}: {_both(each, each.case.goal_of(each.cause))}"
+        for each in done
+        if each.remedy.helps is helps
+    )
 
 
 def markdown_rows() -> str:
@@ -155,23 +197,6 @@ def markdown_rows() -> str:
             )
             lines.append(f"  - *{cause.name}*: {good}; in vain: {vain}")
     return "\n".join(lines)
-
-
-def causes(key: str) -> Table:
-    """The alarm and the signs of every cause of a case, side by side.
-
-    Raises:
-        ValueError: there is no such case.
-    """
-    of = case(key)
-    asked = list(dict.fromkeys(s.metric for c in of.causes for s in c.signs))
-    rows = []
-    for cause in of.causes:
-        seen = watched(of, cause.name)
-        cells = (number(each, seen[each]) for each in (of.alarm.metric, *asked))
-        rows.append((cause.name, *cells))
-    columns = ("cause", *(METRICS[each].words for each in (of.alarm.metric, *asked)))
-    return Table(f"{of.title}: the same alarm, other signs", columns, rows)
 
 
 def threshold() -> str:
