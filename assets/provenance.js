@@ -9,8 +9,10 @@
 
   const { book, add, read, evaluate, storedWorking, Live } = window.llmserveRecords;
   const { element, typeset, bandText, unstated, storedParts, liveParts } = window.llmserveOrigin;
-  // A text that states a time or a rate; "72 H100s" is none.
-  const TIMED = /\d[\s\u00a0\u202f](?:[nµμm]?s|(?:tokens?|requests?|iterations?|answers?)\/s)(?![\w/])/;
+  // A text that states a time, a rate or a price; "72 H100s" is none.
+  const UNITS = String.raw`(?:[nµμm]?s|(?:tokens?|requests?|iterations?|answers?)\/s|dollars?(?:\/\w+)?)(?![\w/])`;
+  const TIMED = new RegExp(String.raw`\d[\s\u00a0\u202f]${UNITS}`);
+  const NAMED = new RegExp(String.raw`(?<![\w'’])${UNITS}|\$`), NUMBER = /^\s*[-−+~≈<>≤≥]?[\d.,]+\s*$/;
 
   /* --- The card: one for the page. --- */
 
@@ -30,6 +32,14 @@
     return here ? element("a", { href: `#eq-${formula}` }, title) : title;
   }
 
+  /* The unit of a bare number in a table stands above it or in the caption. */
+  function timed(mark, text) {
+    const cell = mark.closest("td, th"), table = cell?.closest("table");
+    if (!table || !NUMBER.test(text)) return TIMED.test(text);
+    const above = table.tHead?.rows[0]?.cells[cell.cellIndex]?.textContent ?? "";
+    return NAMED.test(above) || NAMED.test(table.caption?.textContent ?? "");
+  }
+
   function open(from, text, content) {
     close(false);
     opener = from;
@@ -41,7 +51,7 @@
     }, element("p", { class: "origin-title", id: "origin-title" },
       element("span", { class: "origin-hidden" }, "Where "), element("b", {}, text.trim()),
       element("span", { class: "origin-hidden" }, " is from: "), " ", heading(content)), button,
-    content.stated || !TIMED.test(text) ? "" : unstated(), ...content.parts);
+    content.stated || !timed(from, text) ? "" : unstated(), ...content.parts);
     card.addEventListener("keydown", keys);
     document.body.append(card);
     place();

@@ -176,7 +176,7 @@
 
   /* What stands beside a prediction: its errors, or where the measured value would lie. */
   function bandText(band, value, unit) {
-    if (band.outside) return "outside everything measured";
+    if (band.outside) return band.part ? "not measured alone" : "outside everything measured";
     if (band.limit) return `${band.limit} bound`;
     if (band.truth && !band.moved && value !== undefined && window.llmserveSi) {
       const [low, high] = [band.high, band.low].map((error) => window.llmserveSi(value / (1 + error), unit, 3));
@@ -194,7 +194,7 @@
 
   /* How far off, on which runs, and where the measured value would lie. */
   function bandSaid(band, value, unit) {
-    if (band.outside) return `Outside everything measured: ${band.outside}. Nothing is known of its error.`;
+    if (band.outside) return `${band.part ? "Not measured alone" : "Outside everything measured"}: ${band.outside}. Nothing is known of its error.`;
     if (band.limit) return `No prediction but ${band.limit === "upper" ? "an" : "a"} ${bandText(band)}: ${band.why}.`;
     const of = band.moved ? "At the setting that the figure opens with, not at this one: on" : "On";
     const inside = value === undefined || band.moved ? "" : ` Measured would be ${shown(value / (1 + band.high), unit)} to ` +
@@ -208,12 +208,12 @@
     return element("p", { class: "origin-band" }, element("b", {}, "Error band. "), bandSaid(band, value, unit));
   }
 
-  /* What is no prediction of a whole server has no measurement beside it, and says so. */
+  /* A number that no measurement stands beside says so. */
   function unstated() {
     const root = document.documentElement.dataset.content_root, title = "How wrong is this book?";
     return element("p", { class: "origin-band" }, element("b", {}, "No error band. "),
-      "This number is chosen, measured, or a part of a prediction: no measurement stands beside it. " +
-      "What a whole server is predicted to do carries its error; see ",
+      "If this number is chosen, counted or measured, it needs none. If it is predicted, or follows from a prediction, " +
+      "no measurement stands beside it here, and how far off it is nobody has measured. How far off whole servers were: ",
       root === undefined ? title : element("a", { href: root + ERRORS }, title));
   }
 

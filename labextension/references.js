@@ -94,8 +94,8 @@ window.llmserveReferences = {
 "letter": "F",
 "keys": [
 "dao2022flash",
-"dao2023flash2",
 "milakov2018online",
+"dao2023flash2",
 "flashsource",
 "dao2023decoding",
 "vllm0330",
@@ -107,10 +107,8 @@ window.llmserveReferences = {
 "keys": [
 "aiconfigurator2026",
 "inferencex2026",
-"stone1974cross",
 "agrawal2024vidur",
 "cho2024llmservingsim",
-"patel2024splitwise",
 "barber2021jackknife"
 ]
 },
@@ -212,8 +210,9 @@ window.llmserveReferences = {
 "leviathan2023speculative",
 "chen2023speculative",
 "vllm2026lossless",
-"inferencex2026",
 "li2025eagle3",
+"inferencex2026drafts",
+"liu2026illusion",
 "vllm2025eagle",
 "sglang2025speculative",
 "deepseek2024v3"
@@ -315,11 +314,10 @@ window.llmserveReferences = {
 "holtzman2020nucleus": "Ari Holtzman, Jan Buys, Li Du, Maxwell Forbes, and Yejin Choi\\. The curious case of neural text degeneration\\. In *ICLR*\\. 2020\\.",
 "raschka2025kvcache": "Sebastian Raschka\\. KV cache, bonus material of Build a large language model \\(from scratch\\)\\. ch04/03\\_kv\\-cache, commit 2af686d7, 2025\\. URL: [https://github\\.com/rasbt/LLMs\\-from\\-scratch/tree/main/ch04/03\\_kv\\-cache](https://github.com/rasbt/LLMs-from-scratch/tree/main/ch04/03_kv-cache)\\.",
 "dao2022flash": "Tri Dao, Daniel Y\\. Fu, Stefano Ermon, Atri Rudra, and Christopher R\u00e9\\. FlashAttention: fast and memory\\-efficient exact attention with IO\\-awareness\\. In *NeurIPS*\\. 2022\\.",
-"dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
 "milakov2018online": "Maxim Milakov and Natalia Gimelshein\\. Online normalizer calculation for softmax\\. 2018\\. [arXiv:1805\\.02867](https://arxiv.org/abs/1805.02867)\\.",
+"dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
 "flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, hopper/flash\\_prepare\\_scheduler\\.cu, csrc/flash\\_attn, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
 "dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
-"stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
 "agrawal2024vidur": "Amey Agrawal, Nitin Kedia, Jayashree Mohan, Ashish Panwar, Nipun Kwatra, Bhargav Gulavani, Ramachandran Ramjee, and Alexey Tumanov\\. Vidur: a large\\-scale simulation framework for LLM inference\\. In *MLSys*\\. 2024\\.",
 "cho2024llmservingsim": "Jaehong Cho, Minsu Kim, Hyunmin Choi, Guseul Heo, and Jongse Park\\. LLMServingSim: a HW/SW co\\-simulation infrastructure for LLM inference serving at scale\\. In *IISWC*\\. 2024\\.",
 "barber2021jackknife": "Rina Foygel Barber, Emmanuel J\\. Cand\u00e8s, Aaditya Ramdas, and Ryan J\\. Tibshirani\\. Predictive inference with the jackknife\\+\\. *The Annals of Statistics*, 49\\(1\\):486\u2013507, 2021\\.",
@@ -368,6 +366,8 @@ window.llmserveReferences = {
 "chen2023speculative": "Charlie Chen, Sebastian Borgeaud, Geoffrey Irving, Jean\\-Baptiste Lespiau, Laurent Sifre, and John Jumper\\. Accelerating large language model decoding with speculative sampling\\. arXiv:2302\\.01318, 2023\\. URL: [https://arxiv\\.org/abs/2302\\.01318](https://arxiv.org/abs/2302.01318)\\.",
 "vllm2026lossless": "vLLM Team\\. Speculative decoding: lossless guarantees\\. vLLM documentation, v0\\.17\\.0, 2026\\. URL: [https://docs\\.vllm\\.ai/en/v0\\.17\\.0/features/speculative\\_decoding/](https://docs.vllm.ai/en/v0.17.0/features/speculative_decoding/)\\.",
 "li2025eagle3": "Yuhui Li, Fangyun Wei, Chao Zhang, and Hongyang Zhang\\. EAGLE\\-3: scaling up inference acceleration of large language models via training\\-time test\\. arXiv:2503\\.01840, 2025\\. URL: [https://arxiv\\.org/abs/2503\\.01840](https://arxiv.org/abs/2503.01840)\\.",
+"inferencex2026drafts": "SemiAnalysis\\. InferenceX: lengths of accepted drafts\\. Apache\\-2\\.0, golden\\_al\\_distribution at commit 843c6254, 2026\\. URL: [https://github\\.com/SemiAnalysisAI/InferenceX](https://github.com/SemiAnalysisAI/InferenceX)\\.",
+"liu2026illusion": "Xiaoxuan Liu, Jiaxiang Yu, Jongseok Park, Ion Stoica, and Alvin Cheung\\. Speculative decoding: performance or illusion? arXiv:2601\\.11580; figures and data in the repositories of SpecDecode\\-Bench, 2026\\. URL: [https://arxiv\\.org/abs/2601\\.11580](https://arxiv.org/abs/2601.11580)\\.",
 "vllm2025eagle": "Ekagra Ranjan\\. vLLM, issue 20780: EAGLE and EAGLE\\-3 on Llama\\-3\\.1\\-8B\\. 2025\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/20780](https://github.com/vllm-project/vllm/issues/20780)\\.",
 "sglang2025speculative": "SGLang\\. Speculative decoding \\(documentation\\)\\. 2025\\. URL: [https://docs\\.sglang\\.io/advanced\\_features/speculative\\_decoding\\.html](https://docs.sglang.io/advanced_features/speculative_decoding.html)\\.",
 "little1961proof": "John D\\. C\\. Little\\. A proof for the queuing formula L = \u03bbW\\. *Operations Research*, 9\\(3\\):383\u2013387, 1961\\.",

@@ -34,7 +34,7 @@ SHARED = {
 # The library as a reader would use it: what a package offers, nothing below.
 TOP = {
     "llmserve_lab",
-    "llmserve_lab.cluster",
+    "llmserve_lab.collectives",
     "llmserve_lab.engine",
     "llmserve_lab.paged_cache",
     "llmserve_lab.running_example",

@@ -24,7 +24,7 @@ def one_of(name: str, value: object, options: object) -> None:
         ValueError: it is not; the message lists those there are.
     """
     known = get_args(options)
-    if value not in known:
+    if not (isinstance(value, str) and value in known):
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
@@ -32,6 +32,18 @@ class UnknownKeyError(KeyError, ValueError):
     """A key that is in no table: a failed look-up, and a wrong value."""
 
     __str__ = BaseException.__str__  # a KeyError would put it in quotation marks
+
+
+def key_of(name: str, value: object, known: Iterable[object]) -> None:
+    """Refuse what is no key of a table.
+
+    Raises:
+        UnknownKeyError: it is none; the message lists those there are.
+    """
+    keys = [*known]
+    if value not in keys:
+        listed = ", ".join(map(str, keys))
+        raise UnknownKeyError(f"{name} must be one of {listed}, got {value!r}")
 
 
 class NotWholeError(TypeError, ValueError):
@@ -104,6 +116,7 @@ def of_type(kind: type | UnionType, **things: object) -> None:
 
 def at_least(name: str, value: float, least: float) -> None:
     """Refuse what is below ``least``, infinite or not a number."""
+    _float("least", least)
     if not (math.isfinite(_float(name, value)) and value >= least):
         raise ValueError(f"{name} must be finite and at least {least:g}, got {value}")
 

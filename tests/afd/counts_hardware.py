@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.cluster import Rank, run
+from llmserve_lab.collectives import Rank, run
 from llmserve_lab.transformer import Meter, Transformer, tiny_shape
 from llmserve_lab.transformer.ffn import swiglu_ffn
 from tests.counted import Case, counts

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from llmserve_lab import catalog
+from llmserve_lab.engine import IterationCost
 
 Config = dict[str, Any]
 PUBLIC = [key for key in catalog.MODELS if key != "tiny-512"]
@@ -264,6 +265,29 @@ def test_a_quantized_checkpoint_asks_for_the_bytes_of_a_parameter() -> None:
     with pytest.raises(ValueError, match=r"bytes_weight must be .*\(awq 4 bits\)"):
         shape.weight_bytes()
     assert shape.weight_bytes(0.5) == shape.params_total / 2
+
+
+def test_a_quantized_checkpoint_is_computed_with_in_a_precision_that_is_named() -> None:
+    gpu, fp8 = catalog.accelerator("h100-sxm"), {"quant_method": "fp8"}
+    shape = catalog.model_from_config(PHI_3_MINI | {"quantization_config": fp8})
+    for ask in (lambda: catalog.workload(shape), lambda: IterationCost.of(shape, gpu)):
+        with pytest.raises(ValueError, match=r"precision must be .* quantized \(fp8"):
+            ask()
+    asked = IterationCost.of(shape, gpu, precision="fp8")
+    assert asked.weight_bytes == shape.params_total
+    plain = catalog.model_from_config(PHI_3_MINI)
+    assert IterationCost.of(plain, gpu).weight_bytes == 2 * plain.params_total
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file here")
+def test_a_file_without_an_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="at most 1,048,576 bytes"):
+        catalog.model_from_config("/dev/zero")
+
+
+def test_a_text_config_is_an_object() -> None:
+    with pytest.raises(ValueError, match=r"text_config must be an object, got \[1\]"):
+        catalog.model_from_config({"text_config": [1]})
 
 
 def test_a_file_that_is_too_long_or_too_deep_is_refused(tmp_path: Path) -> None:

@@ -124,3 +124,16 @@ def test_a_smaller_budget_costs_throughput_under_every_count_of_launches() -> No
     most = 1 - alone.per_s() / default.per_s(hidden())
     assert alone.lost(hidden()) < most < 0.25
     assert alone.lost(cost()) > most  # which the page does not count
+
+
+def test_more_decodes_than_five_stand_beside_a_long_prompt() -> None:
+    """Little's law for the time that a long prompt is read: the gap makes them slow."""
+    beside = clients.decodes_beside()
+    mean = sum(beside) / len(beside)
+    assert mean > 2 * machine.DECODES and max(beside) < 50
+    run = clients.both(ALONE, priced(ALONE.budget))
+    assert run.gaps.longest_s == pytest.approx(
+        tuning.trade(tuning.budget()).gap_s, rel=0.01
+    )
+    calm_s = run.latency_s[run.prompt_len == PROMPT].min()
+    assert mean > tuning.RATE_PER_S * calm_s  # as many would be there at rest

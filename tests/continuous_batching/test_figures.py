@@ -37,7 +37,7 @@ from llmserve_lab.continuous_batching.page import (
 from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, crowd, four
 from llmserve_lab.engine import Continuous, IterationLoad, Pool, Report, simulate
 from llmserve_lab.page.step.figure import Frame
-from llmserve_lab.running_example import cost, datasheet, setting
+from llmserve_lab.running_example import cost, setting
 from llmserve_lab.transformer import causal_mask
 
 
@@ -209,8 +209,6 @@ def test_the_chunk_from_a_target_is_the_engines() -> None:
     calm = IterationLoad(5, 5 * 1001, 5 * 1000, 5)
     rows = cost().chunk_within(TARGET_S, load=calm, context=LONG)
     assert int(known["chunk_fits"]) == rows
-    rows = datasheet().chunk_within(TARGET_S, load=calm, context=LONG)
-    assert int(known["ideal_chunk_fits"]) == rows
 
 
 def test_the_budgets_are_drawn_as_they_were_served() -> None:
@@ -271,3 +269,28 @@ def test_a_run_without_a_log_is_refused() -> None:
     for read in (lanes.beats, frames, stays):
         with pytest.raises(ValueError, match="report must come from a run with log="):
             read(silent)
+
+
+def test_the_first_rate_that_is_too_high_is_the_one_that_is_named() -> None:
+    """Below it all is delivered that is asked for, and from it on less and less."""
+    late, found = arrival_rates.first_late(), arrival_rates.sweep("static")
+    run = arrival_rates.served("static", late)
+    asked = float(run.output_len.sum()) / float(run.arrival_s.max())
+    assert run.throughput_tokens_per_s < 0.95 * asked
+    before = arrival_rates.RATES[arrival_rates.RATES.index(late) - 1]
+    run = arrival_rates.served("static", before)
+    asked = float(run.output_len.sum()) / float(run.arrival_s.max())
+    assert run.throughput_tokens_per_s > 0.97 * asked
+    assert len(found) == len(arrival_rates.RATES) and late > 3.0
+
+
+def test_the_title_of_the_budgets_says_what_the_line_does() -> None:
+    """The gap grows with the budget everywhere, the first token comes sooner but once.
+
+    The exception is the step from the last budget that is recorded to the next.
+    """
+    counted = [tuning.trade(rows) for rows in tuning.BUDGETS]
+    later = [a.budget for a, b in pairwise(counted) if a.ttft_s < b.ttft_s]
+    assert later == [GRAPH_ROWS]
+    both = [a.budget for a, b in pairwise(counted) if a.gap_s > b.gap_s]
+    assert both == []

@@ -16,7 +16,7 @@ from typing import Any
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import Rank, run
+from llmserve_lab.collectives import Rank, run
 from llmserve_lab.moe.layer import ROUTED, SHARED, MoeLayer, batch, layer_of
 from llmserve_lab.moe.parallel import exchange
 from llmserve_lab.moe.placement import contiguous

@@ -237,6 +237,7 @@ def test_a_file_of_runs_is_scored_as_blind_ones(tmp_path: Path) -> None:
         ROW.replace(",8,8,32", ",8,1,32"),
         ROW.replace("42.735", "nan"),
         ROW.replace("42.735", "-"),
+        ROW.replace(",8,8,32", ",8.5,8.5,32"),
     )
     file.write_text("\n".join((HEADER, ROW, *odd)))
     runs, left_out = decode_scores.read_runs(file, Status("blind", "2026-11-22"))
@@ -246,6 +247,7 @@ def test_a_file_of_runs_is_scored_as_blind_ones(tmp_path: Path) -> None:
         "attention is not data-parallel over the whole group": 1,
         "a number is not finite and positive": 1,
         "a number is missing": 1,
+        "a count is not whole": 1,
     }
     (found,) = decode_scores.predictions(book_assumptions(), runs)
     (same,) = (
@@ -256,6 +258,11 @@ def test_a_file_of_runs_is_scored_as_blind_ones(tmp_path: Path) -> None:
     assert found.error == pytest.approx(same.error, rel=1e-6)
     (total,) = decode_scores.scores([found])
     assert (total.status, total.n_runs) == ("blind", 1)
+    file.write_text("\n".join((HEADER, ROW.replace(",8,8,32", ",8.0,8.0,32"))))
+    assert decode_scores.read_runs(file, Status("blind", "2026-11-22"))[0] == runs
+    file.write_text("\n".join((HEADER, *odd)))
+    with pytest.raises(ValueError, match="must hold a run that can be predicted"):
+        decode_scores.main(file)
     file.write_text(HEADER.replace(",ep", ""))
     with pytest.raises(ValueError, match=r"runs\.csv must have the columns ep"):
         decode_scores.read_runs(file, Status("blind", "2026-11-22"))

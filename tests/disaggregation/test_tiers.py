@@ -88,12 +88,12 @@ def test_tiers_grow_as_they_slow_down() -> None:
 
 def test_the_first_tier_is_the_memory_of_the_gpu_in_question() -> None:
     model = catalog.model("llama-3-8b")
-    found = {
-        key: tiers.table(model, catalog.accelerator(key), prefix_len=8192).rows[0]
-        for key in ("a100-80-sxm", "h100-sxm", "h200-sxm")
-    }
-    assert [row[1] for row in found.values()] == ["60.5 GB", "60.5 GB", "119 GB"]
-    assert all(row[3] == "used in place" for row in found.values())
+    for key in ("a100-80-sxm", "h100-sxm", "h200-sxm"):
+        gpu = catalog.accelerator(key)
+        left = 0.9 * float(gpu.usable_bytes) - 2 * float(model.params_total)
+        assert tiers.room_bytes(model, gpu) == pytest.approx(left, rel=1e-9)
+        first = tiers.table(model, gpu, prefix_len=8192).rows[0]
+        assert (first[0], first[3]) == ("HBM", "used in place")
     large = catalog.model("llama-3-70b")
     with pytest.raises(ValueError, match=r"smaller than H100 .* Llama-3-70B with 141"):
         tiers.table(large, catalog.accelerator("h100-sxm"), prefix_len=8192)

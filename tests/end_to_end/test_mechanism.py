@@ -70,9 +70,11 @@ def test_experts_see_different_rows() -> None:
 
 
 def test_the_table_of_passes_adds_up() -> None:
-    *rows, total = both_loops(toy(), TOKENS, 7).table.rows
-    for column in range(1, 5):
-        assert sum(int(row[column]) for row in rows) == total[column]
+    both = both_loops(toy(), TOKENS, 7)
+    for tally in (both.recomputed.tally, both.cached.tally):
+        assert sum(each.rows for each in tally.passes) == tally.rows
+        assert sum(each.pairs for each in tally.passes) == tally.pairs
+    assert len(both.table.rows) == len(both.words) + 1
 
 
 def test_the_table_of_another_vocabulary_shows_ids() -> None:
@@ -100,9 +102,16 @@ def test_the_traces_show_the_model_and_its_block() -> None:
 
 
 def test_growth_tells_the_mask_from_none() -> None:
-    rows = growth(toy(), TOKENS * 2, prefix=5, lengths=(5, 6, 12)).rows
-    assert [row[1] for row in rows] == ["the same bits"] * 3
-    assert [row[2] for row in rows] == ["the same bits", "changed", "changed"]
+    lengths, tokens = (5, 6, 12), TOKENS * 2
+    kept = {
+        masked: [
+            same_bits(toy(), tokens[:length], prefix=5, masked=masked)
+            for length in lengths
+        ]
+        for masked in (True, False)
+    }
+    assert kept == {True: [True, True, True], False: [True, False, False]}
+    assert len(growth(toy(), tokens, prefix=5, lengths=lengths).rows) == len(lengths)
 
 
 @pytest.mark.parametrize("key", DENSE)

@@ -10,7 +10,7 @@ from llmserve_lab import catalog
 from llmserve_lab.catalog.arguments import machine, wire, workload
 from llmserve_lab.catalog.evidence.servers import VLLM_ROOM
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
-from llmserve_lab.cluster import formulas as wires
+from llmserve_lab.collectives import formulas as wires
 from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.roofline import formulas as f
 

@@ -102,5 +102,5 @@ def test_frames_need_every_iteration() -> None:
     assert log is not None
     with pytest.raises(ValueError, match="leap must be False for one frame an iter"):
         log.frames()
-    with pytest.raises(ValueError, match="pool must be one of pool, got decode"):
+    with pytest.raises(ValueError, match="pool must be one of pool, got 'decode'"):
         log.frames("decode")

@@ -99,7 +99,9 @@ def test_goodput_counts_who_kept_all_limits(report: Report) -> None:
     assert report.goodput() == report.requests_per_s
     ones = float((report.output_len == 1).mean())  # as vLLM: they keep any limit
     assert 0 < report.slo_attainment(tpot_s=0.0) == ones
-    with pytest.raises(ValueError, match=r"limit must be one of ttft_s, .* got itl"):
+    with pytest.raises(
+        ValueError, match=r"limit must be one of ttft_s, .* got 'itl_s'"
+    ):
         report.goodput(itl_s=1.0)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab import catalog
-from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.collectives.formulas import TOUCHED_EXPERTS
 from llmserve_lab.engine import (
     Chunked,
     Continuous,

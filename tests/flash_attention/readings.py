@@ -23,7 +23,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
     "flash-attention.predict-square": {
-        "all of it, beside the weights": "All heads together",
+        "all of it, beside the parameters": "All heads together",
         "not even one head": "One head has 9.6 billion",
     },
     "flash-attention.predict-tile": {
@@ -41,7 +41,6 @@ ASKED: dict[str, tuple[str, ...]] = {
         "fits",
     ),
     "flash-attention.predict-tile": (
-        "queries stays on chip",
         "doubles its tile of queries",
         "leaves its tile of keys",
         "bytes read of keys and values",
@@ -66,7 +65,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "steps of 16",
     ),
     "flash-attention.splits": (
-        "eight H100 with tensor parallelism",
+        "spread over eight H100",
         "one of its 8 key–value heads",
         "Four requests",
         "each of the 132 multiprocessors",

@@ -64,3 +64,12 @@ def test_the_merge_gives_the_same_output(said: dict[str, str]) -> None:
         float(said[f"hand_share_{n}"]) * float(said[f"hand_out_{n}"]) for n in parts
     )
     assert _closes(said, "hand_out", merged)
+
+
+def test_the_mixture_is_what_its_terms_add_up_to(said: dict[str, str]) -> None:
+    for terms, whole in (
+        ("hand_mixture", "hand_mixed"),
+        ("hand_mixture_2", "hand_mixed_2"),
+    ):
+        pairs = [term.split(" · ") for term in said[terms].split(" + ")]
+        assert _closes(said, whole, sum(float(e) * float(v) for e, v in pairs))

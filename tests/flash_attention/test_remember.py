@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from llmserve_lab import running_example
 from llmserve_lab.catalog import model
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention import measured
@@ -88,10 +89,16 @@ def test_one_decode_keeps_eight_multiprocessors_busy_splits_nearly_all() -> None
     alone, split = decode(BOOK), decode(BOOK, n_split=16)
     assert float(f.WORK_BLOCKS.at(alone)) == 8 and float(alone["n_sms"]) == 132
     assert float(f.BUSY_SHARE.at(split)) > 0.96
-    gain = float(f.DECODE_ATTN_S.at(alone)) / float(f.DECODE_ATTN_S.at(split))
-    assert f"{gain:.1f}" == "15.5"
-    less = measured.gain_is_less()
-    assert gain > 132 / 8 / less[0]  # what is expected is less than the model says
+    model_s = [float(f.DECODE_ATTN_S.at(each)) for each in (alone, split)]
+    full_s = [
+        float(f.SPLIT_READ_S.at(alone | {"eff_mem": 1.0})),
+        float(f.LEAST_READ_S.at(split | {"eff_mem": 1.0})),
+    ]
+    seen = measured.long_decode(32 * full_s[0], 32 * full_s[1])
+    assert [f"{each:.0f}" for each in seen.gain] == ["11", "13"]
+    token = seen.token_gain(float(running_example.cost().weights_s))
+    assert [f"{each:.0f}" for each in token] == ["7", "8"]
+    assert seen.gain[1] < model_s[0] / model_s[1]  # less than the model says
     for context in figures.LENGTHS:
         assert float(f.BUSY_SHARE.at(decode(int(context)))) < 0.07
 

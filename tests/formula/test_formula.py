@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from llmserve_lab import notation as q
 from llmserve_lab.catalog import Cited
-from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.collectives.formulas import TOUCHED_EXPERTS
 from llmserve_lab.formula.evaluate import BLOCK
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.moe.formulas import MOE_READ_BYTES

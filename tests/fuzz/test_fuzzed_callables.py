@@ -15,11 +15,11 @@ LEAST = 60_000  # calls
 # What a user starts from: whatever is wrong is named there.
 FRONT = ("checks", "engine", "workloads", "paged_cache", "parameter_sweep")
 FORMULAS = "llmserve_lab.formulas."
-# These bear no check of each call (`llmserve_lab/boundary/__init__.py`).
+# Most of these bear no check of each call (`llmserve_lab/boundary/__init__.py`).
 BARE = (*FRONT, "page", "extras")
 # A message that names an argument, or the quantity further down that it spoils.
 TOLD = ("refused", "inside", "finite")
-SHARE = 0.03  # of a room's calls that may end in another way
+SHARE = 0.01  # of a room's calls that may end in another way
 # The reader's own code, as the page prints it, has no checks.
 OF_THE_READER = ".exercise."
 # A hostile seed is as good as any, and some runs take long with every seed.

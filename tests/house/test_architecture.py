@@ -17,7 +17,7 @@ PYTHON = MODULES + [path for room in ROOMS for path in (ROOT / room).rglob("*.py
 FLOORS = {
     "checks": 0, "extras": 0, "boundary": 1, "formula": 1, "notation": 2,
     "glossary": 2, "page": 3, "parameter_sweep": 3,
-    "catalog": 4, "paged_cache": 4, "engine": 5, "cluster": 5, "transformer": 5,
+    "catalog": 4, "paged_cache": 4, "engine": 5, "collectives": 5, "transformer": 5,
     "workloads": 6,
     "validation": 7, "running_example": 8,
 }  # fmt: skip
@@ -30,7 +30,7 @@ ABOVE = {
     "claims": 11, "how_wrong": 11,
 }  # fmt: skip
 # What an iteration and a collective cost: formulas that all rooms above stand on.
-GROUND = ("roofline.formulas", "cluster.formulas")
+GROUND = ("roofline.formulas", "collectives.formulas")
 
 
 def room(module: str) -> str:
@@ -108,7 +108,7 @@ def test_arrows_run_one_way() -> None:
         ("engine.loop", "roofline.formulas", True),
         ("engine.loop", "roofline.iteration_count", False),
         ("workloads.azure", "engine.request", True),
-        ("engine.loop", "cluster.ranks", False),
+        ("engine.loop", "collectives.ranks", False),
         ("notation.model", "catalog.models", False),
         ("formula.formula", "notation.model", False),
         ("formula.formula", "page.table", False),

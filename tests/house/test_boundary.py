@@ -19,7 +19,7 @@ from llmserve_lab.boundary.kinds import fits
 from llmserve_lab.capacity.autoscaling import Autoscaler
 from llmserve_lab.catalog.arguments import machine
 from llmserve_lab.checks import Extended, UnknownKeyError
-from llmserve_lab.engine import Request
+from llmserve_lab.engine import Chunked, IterationCost, Pool, Request, simulate
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.running_example import device
 
@@ -51,6 +51,15 @@ def heights(steps: int) -> Iterator[float]:
         yield 1.0 * step
 
 
+# Of a notebook: a class whose own code goes wrong.
+NOTEBOOK = """
+class Faulty:
+    @property
+    def slope(self):
+        return 1 / 0
+"""
+exec(compile(NOTEBOOK, "a notebook", "exec"))
+Faulty: Any = locals()["Faulty"]
 judged = boundary.judged(climb)  # type: ignore[arg-type]
 Call = Callable[[], object]
 
@@ -64,12 +73,17 @@ Call = Callable[[], object]
             UnknownKeyError,
             "^name must be a key of what is known, got 'alp'$",
         ),
-        # Not what was sought: no fact, so Python's own error is the better answer.
-        (lambda: judged("hill", way="down", steps=2, path={}), AttributeError, "slope"),
+        (
+            lambda: judged("hill", way="down", steps=2, path={}),
+            TypeError,
+            r"path must have 'slope', got {} \(AttributeError: ",
+        ),
+        # Two are nothing: no fact, so Python's own error is the better answer.
+        (lambda: judged("hill", 0, loads=[]), ZeroDivisionError, "division by zero"),
         (lambda: judged("hill", 2**64), None, ""),
         (lambda: judged("hill", "x"), TypeError, "steps must be of type int, got 'x'"),
         (lambda: judged("hill", True, 1), None, ""),
-        (lambda: judged("hill", 0), ZeroDivisionError, "division by zero"),
+        (lambda: judged("hill", 0), ValueError, "steps must be more than nothing, got"),
         (
             lambda: judged("hill", 1, math.nan),
             ValueError,
@@ -81,9 +95,11 @@ Call = Callable[[], object]
             ValueError,
             "way must be one of up, down, go",
         ),
-        (lambda: judged("hill", loads=[]), ZeroDivisionError, "division by zero"),
+        (lambda: judged("hill", loads=[]), ValueError, "loads must be more than noth"),
         (lambda: judged("hill", loads=["a"]), TypeError, r"loads must be of type Sequ"),
-        (lambda: judged("hill", path=3), AttributeError, "no attribute 'slope'"),
+        (lambda: judged("hill", path=3), TypeError, "path must have 'slope', got 3 "),
+        # The reader's own code went wrong: it is not the argument's fault.
+        (lambda: judged("hill", path=Faulty()), ZeroDivisionError, "division by zero"),
         (lambda: judged("hill", limit_m=-math.inf), None, ""),
         (
             lambda: judged("hill", way="down"),
@@ -101,6 +117,51 @@ def test_the_argument_to_blame_is_named(
         return
     with pytest.raises(error, match=message):
         call()
+
+
+def table(rows: Sequence[float], by: str, at: int, more: Mapping[str, float]) -> float:
+    """A number of a table, as if nothing were checked."""
+    added = {"one": 1.0}[by[:3]] + more["more"]
+    if at > 9:
+        added += float(np.arange(10.0)[at])
+    if at < 0:
+        added += float(np.ones(at)[0])
+    return added + max(rows) + next(row for row in rows if row > at or by == "one")
+
+
+looked = boundary.judged(table)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: looked([], "one", 1, {"more": 1}), ValueError, "^rows must not be em"),
+        (lambda: looked([1], "one", 1, {}), UnknownKeyError, "^more must have the key"),
+        (lambda: looked([1], "one", -1, {"more": 1}), ValueError, "^at must not be ne"),
+        (lambda: looked([1], "one", 10, {"more": 1}), ValueError, "^at must be within"),
+        (lambda: looked([1], "one more", 1, {"more": 1}), ValueError, "^by must be a "),
+        (lambda: looked([1], "one", 1, {"more": 1}), None, ""),
+    ],
+)
+def test_python_s_complaint_names_the_argument_that_has_it(
+    call: Call, error: type[Exception] | None, message: str
+) -> None:
+    if error is None:
+        call()
+        return
+    with pytest.raises(error, match=message) as caught:
+        call()
+    assert caught.value.__cause__ is not None
+
+
+def test_the_only_argument_is_to_blame() -> None:
+    def shown(value: Any) -> str:
+        return f"{value:.2f}"
+
+    only = boundary.judged(shown)  # type: ignore[arg-type]
+    assert only(1) == "1.00"
+    with pytest.raises(ValueError, match=r"^value must be valid, got 'x' \(ValueErr"):
+        only("x")
 
 
 def test_what_went_wrong_below_is_kept() -> None:
@@ -153,8 +214,12 @@ def test_chapters_are_judged_and_keep_their_signature_and_source() -> None:
         Autoscaler("queue", target="x")  # type: ignore[arg-type]
 
 
-def test_the_engine_is_not_wrapped() -> None:
+def test_of_the_engine_what_is_made_once_a_run_is_wrapped() -> None:
     assert not hasattr(Request.__init__, "__wrapped__")
+    assert not hasattr(IterationCost.__init__, "__wrapped__")
+    with pytest.raises(TypeError, match=r"requests must be of type Iterable.*, got 5"):
+        pool = Pool(IterationCost(row_s=1.0), Chunked(1), kv_blocks=9)
+        simulate(5, pool)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

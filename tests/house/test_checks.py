@@ -1,12 +1,17 @@
 """Refusals name the argument, the rule and the value; what is sound is let through."""
 
+import ast
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 from llmserve_lab import checks
+
+PACKAGE = Path(checks.__file__).parent
 
 
 @pytest.mark.parametrize("value", [1, np.int64(7), 2**70])
@@ -70,8 +75,46 @@ def test_a_key_that_is_not_known_is_a_failed_look_up_and_a_wrong_value() -> None
     assert str(error) == "key must be one of a, b, got 'c'"
 
 
+def test_what_is_no_key_of_a_table_is_refused_with_those_there_are() -> None:
+    table: dict[object, int] = {"up": 1, 2: 3}
+    others: list[object] = ["left", None, [], "2"]
+    for key in table:
+        checks.key_of("way", key, table)
+    for other in others:
+        with pytest.raises(
+            checks.UnknownKeyError, match="way must be one of up, 2, got"
+        ):
+            checks.key_of("way", other, table)
+
+
 def test_an_unknown_option_and_another_type_are_refused() -> None:
     with pytest.raises(ValueError, match="way must be one of up, down, got 'left'"):
         checks.one_of("way", "left", Literal["up", "down"])
     with pytest.raises(TypeError, match="size must be of type int, got 'a'"):
         checks.of_type(int, size="a")
+
+
+def refused_by_hand(text: str) -> Iterator[int]:
+    """Lines in which code says itself what ``key_of`` and ``one_of`` are for."""
+    for node in ast.walk(ast.parse(text)):
+        if not (isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)):
+            continue
+        looked_up = isinstance(node.test, ast.Compare) and any(
+            isinstance(each, ast.NotIn) for each in node.test.ops
+        )
+        if looked_up and " must be one of " in ast.unparse(node.body[0]):
+            yield node.lineno
+
+
+@pytest.mark.parametrize("room", sorted(PACKAGE.iterdir()), ids=lambda path: path.name)
+def test_a_key_is_looked_up_by_the_checks(room: Path) -> None:
+    paths = room.rglob("*.py") if room.is_dir() else [room]
+    found = {path.name: [*refused_by_hand(path.read_text("utf8"))] for path in paths}
+    found.pop("checks.py", None)
+    assert not any(found.values()), found
+
+
+def test_a_look_up_by_hand_is_found() -> None:
+    text = "if a not in B:\n    raise ValueError(f'a must be one of {B}, got {a}')\n"
+    assert [*refused_by_hand(text)] == [1]
+    assert [*refused_by_hand(text.replace("not in", "=="))] == []

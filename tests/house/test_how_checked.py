@@ -45,4 +45,4 @@ def test_a_count_that_runs_the_library_is_told_from_one_that_does_not() -> None:
         if formula.label in ("weight_bytes", "n_rows", "all_reduce_bytes")
         for room in how_checked.mechanisms(counted.COUNTED[formula])
     }
-    assert "cluster" in rooms and "formula" not in rooms
+    assert "collectives" in rooms and "formula" not in rooms

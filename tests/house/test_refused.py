@@ -16,8 +16,8 @@ from llmserve_lab.capacity import triangle
 from llmserve_lab.capacity.loads import arrivals
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import ring_algorithm, ring_trace, run
-from llmserve_lab.cluster.ledger import Wire
+from llmserve_lab.collectives import ring_algorithm, ring_trace, run
+from llmserve_lab.collectives.ledger import Wire
 from llmserve_lab.continuous_batching.arrival_rates import idle_of_geometric
 from llmserve_lab.continuous_batching.piggyback import Part
 from llmserve_lab.continuous_batching.workloads import crowd
@@ -29,7 +29,7 @@ from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simula
 from llmserve_lab.engine.arrivals import ClosedLoop
 from llmserve_lab.engine.kv_transfer import KVTransfer
 from llmserve_lab.engine.speculation import Acceptance, Speculation
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.placement import balance
@@ -236,7 +236,7 @@ NONSENSE: dict[str, Refused] = {
     ),
     "a target that was not traced": (
         lambda: triangle.goodput(triangle.points(), 0.3, 0.02),
-        "ttft_s must be one of (0.2, 0.5, 1.0, 2.0, 5.0), got 0.3",
+        "ttft_s must be one of 0.2, 0.5, 1.0, 2.0, 5.0, got 0.3",
     ),
     "a batch that was not measured": (
         lambda: quantized.rate_gain("int4", 7),

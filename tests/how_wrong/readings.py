@@ -19,10 +19,9 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about 25 %": "reaches of its bandwidth",
         "more than 50 %": "nothing fitted",
     },
-    "how-wrong.predict-term": {
-        "shares of compute and memory": "most of its memory bandwidth",
-        "share of the link": "Only several GPUs",
-        "time per request": "some microseconds each",
+    "how-wrong.predict-script": {
+        "both grow several times": "nearly as many tokens",
+        "both hardly change": "all start and end together",
     },
     "how-wrong.predict-seesaw": {
         "shorter first tokens, and shorter answers": "look at all three",
@@ -32,7 +31,7 @@ MISTAKES: dict[str, dict[str, str]] = {
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
     "how-wrong.predict-left": ("all of them on H100", "How far off", "on average"),
-    "how-wrong.predict-term": ("takes away most", "per output token"),
+    "how-wrong.predict-script": ("forgets this", "mean errors"),
     "how-wrong.predict-seesaw": ("SGLang's time per output token", "go with it"),
     "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
     "how-wrong.interval": ("is predicted", "at the end of the band"),
@@ -41,6 +40,6 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "how-wrong.predict-left": "less than 10 %",
-    "how-wrong.predict-term": "time per layer",
+    "how-wrong.predict-script": "TPOT's hardly changes, TTFT's grows several times",
     "how-wrong.predict-seesaw": "later first tokens, and answers about as quick",
 }

@@ -39,7 +39,7 @@ def test_the_title_names_the_side_to_which_each_engine_leans() -> None:
     figure = figures.residuals()
     said = re.findall(r"[Tt]oo (short|long) for ([\w-]+)", figure.title)
     known = figure.values()
-    leans = {"vLLM": known["vllm_lean"], "TensorRT-LLM": known["tensorrt_lean"]}
+    leans = {"vLLM": known["vllm_bias"], "TensorRT-LLM": known["tensorrt_bias"]}
     assert {name: side for side, name in said} == {
         name: "short" if lean < 0 else "long" for name, lean in leans.items()
     }

@@ -184,23 +184,45 @@ def test_the_plan_never_looks_at_its_own_server() -> None:
         assert each.tpot.predicted_s == pytest.approx(found, abs=6e-6)
 
 
-def test_a_band_without_the_model_is_made_of_other_models() -> None:
-    row = example.rows()[3]
-    near, _ = decision.near_rows("tpot", row)
-    assert any(each.model == example.MODEL for each in near)  # what the page warns of
-    assert all(each.server != row.server for each in near)
-    other, used = decision.without_the_model(row), decision.error_band("tpot", row)
-    assert 0 < other.high < used.high  # narrower, and holds less:
-    held = fairness.covered("model", "tpot", name=example.MODEL)
-    assert held < fairness.covered("model", "tpot")
-
-
 def test_what_a_measurement_is_worth_before_it_is_made() -> None:
     found = decision.worth()
     booked = decision.servers(decision.planned(), "longest_s")
     assert 0 < found.saved_alike < found.saved < example.TP * booked
     assert 0.9 < found.share_alike <= found.share <= 1
     assert found.n == 60 > found.n_alike
+    (middle, gpus), (worst, most) = found.middle, found.worst
+    assert worst < middle < 0 and gpus < booked * example.TP < most
+    _, error = decision.near_rows("tpot", example.rows()[-1])
+    assert worst in error and middle in error
+
+
+def test_near_rows_are_of_other_servers_and_some_of_the_same_model() -> None:
+    near, _ = decision.near_rows("tpot", example.rows()[3])
+    assert any(each.model == example.MODEL for each in near)  # what the caption says
+    assert all(each.server != example.rows()[3].server for each in near)
+
+
+def test_an_iteration_by_hand_carries_what_the_simulator_counts() -> None:
+    """Prompts by clients over answer lengths, the cache by prompts and half answers."""
+    _, found = term_by_term.counted()
+    answer, busy = example.mean_answer(), term_by_term.with_a_prompt()
+    prompts = busy.share * (busy.tokens - found.requests) / answer
+    assert (example.CLIENTS - 1) / answer == pytest.approx(prompts, rel=0.08)
+    cached = example.CLIENTS * 1.5 * answer
+    assert cached == pytest.approx(found.kv_tokens, rel=0.02)
+
+
+def test_an_error_of_time_is_another_of_rates() -> None:
+    """The datasheet's error by hand, and the promise of the opening, are one error."""
+    sheet, _, measured = example.tokens_per_s()
+    share = example.worked("datasheet")[-1].share
+    assert 1 / (1 + share) == pytest.approx(sheet / measured, rel=2e-3)
+
+
+def test_with_few_clients_the_first_token_is_predicted_too_long() -> None:
+    """What a logarithmic axis hides, where nothing waits for the cache."""
+    found = [made / row.ttft_s - 1 for row, made, _ in full_cache()]
+    assert min(found[:3]) > 0.25 > max(map(abs, found[3:]))
 
 
 def test_a_measurement_saves_something_where_the_hope_breaks_too() -> None:

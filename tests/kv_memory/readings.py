@@ -9,8 +9,8 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "a copy of the shared beginning": 13 / 16,
     },
     "kv-memory.window": {
-        "all layers": 62 * 32_768 / (10 * 32_768 + 52 * 1_024),
-        "keep something, too": 10 * 32_768 / (10 * 32_768 + 52 * 1_024),
+        "all layers": 48 * 131_072 / (12 * 131_072 + 36 * 8_192),
+        "keep something, too": 12 * 131_072 / (12 * 131_072 + 36 * 8_192),
     },
     "kv-memory.even": {"travel twice": 1 / 2},
 }
@@ -20,13 +20,13 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about 30 %": "can at most double a length",
         "about 90 %": "Rounding up alone",
     },
+    "kv-memory.predict-rate": {
+        "about as many": "once, for however many",
+        "12 times as many": "more cache to read",
+    },
     "kv-memory.predict-routing": {
         "it stays about the same": "keeps evicting prompts",
         "it grows tenfold": "found already",
-    },
-    "kv-memory.predict-window": {
-        "about 1.2 times": "a thirty-second",
-        "about 30 times": "Ten layers keep every token",
     },
 }
 # Words of a prompt that turn the answer round if they are turned round.
@@ -37,16 +37,16 @@ ASKED: dict[str, tuple[str, ...]] = {
         "At a random moment while answers are written",
         "reserved memory holds a token",
     ),
+    "kv-memory.predict-rate": (
+        "27 of these requests with the reservation and 330 with paging",
+        "times as many tokens a second",
+        "all of them together",
+    ),
     "kv-memory.predict-routing": (
         "the same long system prompt with every question",
         "to the replica with the fewest requests",
         "prompt tokens found",
         "that knows the prompt instead",
-    ),
-    "kv-memory.predict-window": (
-        "of which 52 keep",
-        "32,768 tokens",
-        "overstated if every layer",
     ),
     "kv-memory.fits": (
         "451,584 tokens",
@@ -56,15 +56,18 @@ ASKED: dict[str, tuple[str, ...]] = {
         "at once",
     ),
     "kv-memory.window": (
-        "62 layers with 16 key–value heads",
-        "52 of the layers",
+        "48 layers with 8 key–value heads",
+        "36 of the layers",
+        "36 of the layers keep a chunk of at most 8,192",
+        "a full chunk",
         "How many GiB",
+        "131,072 tokens",
     ),
     "kv-memory.even": ("copying", "out and in", "as long as computing it again"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "kv-memory.predict-waste": "about 60 %",
+    "kv-memory.predict-rate": "3 times as many",
     "kv-memory.predict-routing": "it grows by two thirds",
-    "kv-memory.predict-window": "about 5 times",
 }

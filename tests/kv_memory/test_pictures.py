@@ -6,7 +6,7 @@ import pytest
 
 from llmserve_lab.catalog.evidence.serving import START_LOGS
 from llmserve_lab.kv_memory.lifecycle import A_PROMPT, SIZE, moments
-from llmserve_lab.kv_memory.page import figures, pictures, questions, tables
+from llmserve_lab.kv_memory.page import figures, pictures, questions, strips, tables
 from llmserve_lab.kv_memory.waste import SERVICES, wasted
 from llmserve_lab.page.palette import GREY, MEANINGS
 from llmserve_lab.paged_cache import NoFreeBlockError, PagedAllocator, block_hash
@@ -99,3 +99,15 @@ def test_sizes_of_the_log_are_in_units_of_1024_to_the_third() -> None:
         number, unit = str(row[2]).split()
         assert unit == "GiB"
         assert float(number) == pytest.approx(float(log.peak) / 1024**3, abs=0.005)
+
+
+def test_of_three_ways_to_set_memory_aside_only_blocks_have_room() -> None:
+    """Free places are enough in the last two; only blocks need them in no one piece."""
+    longest, final, paged = strips.strips()
+    assert [each.fits for each in (longest, final, paged)] == [False, False, True]
+    free = [sum(not name for name, _ in each.places) for each in (final, paged)]
+    assert min(free) >= strips.NEXT[1]
+    for strip in (longest, final, paged):
+        assert len(strip.places) == 48
+        for name, held in strips.NOW.items():
+            assert strip.places.count((name, "written")) == held

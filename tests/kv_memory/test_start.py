@@ -58,3 +58,33 @@ def test_the_law_of_slots_is_broken_by_the_card_with_256() -> None:
     assert card.seqs == 256
     law = min(map(tables.per_entry, START_LOGS)) * card.seqs * card.model.vocab
     assert law > reserve(card)
+
+
+def test_slots_and_requests_at_full_length_are_found_together() -> None:
+    """One slot more would take room from a request: at 376 slots 376 do not fit."""
+    slots = machine.slots_at_full_length(1_200)
+    fits = [machine.with_kept(machine.beside_at(n)) // 75 for n in (slots, slots + 1)]
+    assert fits[0] >= slots
+    assert fits[1] < slots + 1
+    assert slots < machine.num_blocks() // 75
+
+
+def test_the_spread_of_the_working_space_is_small_on_large_gpus_alone() -> None:
+    *large, card = (
+        float(each.blocks) * machine.BLOCK * each.model.kv_bytes_per_token() / each.tp
+        for each in BLOCK_COUNTS
+    )
+    spread = max(machine.reserves()) - min(machine.reserves())
+    assert spread / min(large) < 0.03
+    assert spread / card > 0.2
+
+
+def test_the_three_servers_of_the_table_are_the_ones_that_the_page_names() -> None:
+    nine, log, today = tables.servers().rows
+    assert nine[4] == f"{machine.num_blocks():,}"
+    assert log[4] == f"{machine.printed_blocks():,}"
+    left = 0.92 * float(machine.room()["usable_bytes"]) - model().weight_bytes()
+    left -= machine.kept(machine.log_of(model().name))
+    assert today[4] == f"{int(left // (machine.BLOCK * 128 * 1024)):,}"
+    for row in (nine, log, today):
+        assert int(str(row[5])) == int(str(row[4]).replace(",", "")) // 75

@@ -9,8 +9,8 @@ from statistics import fmean
 import numpy as np
 
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import Rank, run
-from llmserve_lab.cluster.group import group
+from llmserve_lab.collectives import Rank, run
+from llmserve_lab.collectives.group import group
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.layer import batch, layer_of
 from llmserve_lab.moe.parallel import pack, sliced

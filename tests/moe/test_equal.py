@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import ClusterError, Rank, run
+from llmserve_lab.collectives import ClusterError, Rank, run
 from llmserve_lab.moe import hybrid_parallel_block
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
 from llmserve_lab.moe.parallel import Copies, execute, sliced
@@ -133,7 +133,7 @@ def test_what_cannot_be_dealt_out_is_refused() -> None:
 
 
 def in_threes(rank: Rank) -> RankInfo:
-    from llmserve_lab.cluster.group import group
+    from llmserve_lab.collectives.group import group
 
     return group(rank, 3)
 

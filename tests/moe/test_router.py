@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import Rank, run
-from llmserve_lab.cluster.group import group
+from llmserve_lab.collectives import Rank, run
+from llmserve_lab.collectives.group import group
 from llmserve_lab.moe import placement, routing_sampler
 from llmserve_lab.moe.layer import batch, layer_of
 from llmserve_lab.moe.page import route_chart

@@ -50,7 +50,7 @@ ORDER: dict[str, dict[str, str]] = {
     },
     "speculative.when_drafts_lose": {
         "n_draft": "Chains of ",
-        "accepted": "a pass leaves ",
+        "accepted": "a pass yields ",
     },
     "varlen.attention_square": {
         "len_1": "Lengths ",
@@ -105,8 +105,8 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     ),
     "how_wrong.ladder": ("tpot_error tpot_low tpot_high ttft_error ttft_low ttft_high"),
     "how_wrong.residuals": (
-        "kind left mean_error mean_low mean_high median_error bias tensorrt_lean "
-        "vllm_lean"
+        "kind left mean_error mean_low mean_high median_error all_bias tensorrt_bias "
+        "vllm_bias"
     ),
     "moe.group": ("ep gpu_rows rows_per_expert layer_read_s layer_compute_s"),
     "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes holds"),

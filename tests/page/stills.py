@@ -73,19 +73,6 @@ def _load() -> StaticFigure:
     return stills.load(arrival_rates.causes())
 
 
-def _price() -> StaticFigure:
-    from llmserve_lab.continuous_batching import machine, tuning
-    from llmserve_lab.continuous_batching.page import stills
-
-    recorded = tuning.extra_s(512, machine.replayed())
-    found = {
-        "launches hidden": recorded | {"launches": 0.0},
-        "launches recorded": recorded,
-        "each launch by itself": tuning.extra_s(512, cost()),
-    }
-    return stills.price(512, found)
-
-
 def _pair() -> StaticFigure:
     return boards.pair.__wrapped__().picture
 
@@ -93,7 +80,6 @@ def _pair() -> StaticFigure:
 WITH_REPORTS: dict[str, Callable[[], StaticFigure]] = {
     "continuous_batching.stills.budgets": _budgets,
     "continuous_batching.stills.load": _load,
-    "continuous_batching.stills.price": _price,
     "symptoms.boards.pair": _pair,
 }
 # Of a bench, or of a kind whose parts the chapter's own tests look at.

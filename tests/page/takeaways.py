@@ -70,7 +70,7 @@ KEPT: dict[str, list[str]] = {
         "d_head ‘larger score’",
         (
             "‘With tile’ tile d_head ‘long causal’ less_book ‘fewer bytes’ "
-            "less_whole less_skip both_len over_plain ‘fast’"
+            "less_whole less_skip both_len over_plain ‘fast as’"
         ),
         (
             "heads_kv sms ‘with splits’ splits book expect_low expect_high ‘fast "
@@ -81,7 +81,7 @@ KEPT: dict[str, list[str]] = {
     "how_wrong": [
         "‘With one’ qwen_error fold_error tpot ‘better’",
         "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
-        "‘worse than’ ttft bare_ttft ‘better than’",
+        "‘worse than’ ttft bare_ttft one_ttft",
         "‘within one’ full_ttft",
         "‘not made’ plain_engine nested_engine",
     ],
@@ -89,10 +89,13 @@ KEPT: dict[str, list[str]] = {
         "kappa_kib tokens share slots",
         "limit used_reserved block used_paged",
         "saved",
-        "‘no room’ ‘raises the’ hits_load hits_prefix",
         (
-            "‘With a’ slots card_slots ‘within worst_error’ worst_error too_many "
-            "‘high at’ seqs ‘large GPUs’ scout_off"
+            "‘no room’ ‘raises the’ ‘with assistants’ assistants prompts_fit "
+            "hits_load hits_prefix"
+        ),
+        (
+            "‘With a’ slots card_slots old_share ‘within worst_error’ worst_error "
+            "too_many ‘high at’ seqs ‘large GPUs’ scout_off"
         ),
     ],
     "mixture_of_experts": [
@@ -145,8 +148,8 @@ KEPT: dict[str, list[str]] = {
         "‘with chance’ texts",
         "flat_plain ‘many tokens’ ‘with a’ ‘worst error’ fall_worst",
         "‘with four’ four plain ‘not’",
-        "hook_gain measured3 foreseen3",
-        "lose_eight ‘best number’ ‘falls from’ best_one ‘grows checked’",
+        "eagle_gain_one eagle_gain_many batch128 eagle_said_one eagle_said_many",
+        "lose_eight ‘falls along’ flat_eight batch256 ‘not three’",
     ],
     "symptoms": [
         "gap_whole gap_cut ‘long prompt’ ‘not shorten’",

@@ -56,6 +56,7 @@ LABELS = {
     "cheaper": "Around the experts, less leaves with",
     "holds": "Your group",
     "held": "On one GPU, weights and cache",
+    "model_held": "On one GPU, model and cache",
     "decode_side": "Decode is",
     "kept": "This budget",
     "most": "Most of the time goes to",

@@ -144,7 +144,7 @@ def test_a_chart_of_several_views_is_refused() -> None:
     [
         ((2.0, 1.0), 1.0, "stops of batch must rise"),
         ((1.0,), 1.0, "stops of batch must rise"),
-        ((1.0, 2.0), 3.0, "default of batch must be one of its stops"),
+        ((1.0, 2.0), 3.0, "default of batch must be one of 1.0, 2.0, got 3.0"),
         ((0.0, 2.0), 2.0, "batch must be positive"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.page.table import Table, cell_text
 
 TABLE = Table(
@@ -157,3 +158,11 @@ def test_a_table_that_cannot_be_read_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         Table(*arguments)
+
+
+def test_one_band_of_all_numbers_stands_below() -> None:
+    band = Unmeasured("no such server was run")
+    table = Table("Times", ("server", "ms"), [("a", "12.1")], ("two notes",), band=band)
+    html = table._repr_html_()
+    assert "error band: outside everything measured: no such server was run</p>" in html
+    assert repr(table).endswith(f"\nerror band: {band}")

@@ -6,7 +6,7 @@ import random
 from functools import partial
 from typing import Any
 
-from llmserve_lab.cluster.ledger import Wire
+from llmserve_lab.collectives.ledger import Wire
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.pipeline import decode_plan, pipelined, prefill_plan
 from llmserve_lab.parallelism.rows import sequence_parallel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
-from llmserve_lab.cluster import Ledger
+from llmserve_lab.collectives import Ledger
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.context import ContextTurn, context_parallel
 from llmserve_lab.parallelism.dealing import contiguous, pairs_of, zigzag

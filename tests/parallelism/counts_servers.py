@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster import Ledger, Rank, run
-from llmserve_lab.cluster.ledger import Wire
+from llmserve_lab.collectives import Ledger, Rank, run
+from llmserve_lab.collectives.ledger import Wire
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.two_level import two_level_all_reduce
 from tests.counted import Case, counts

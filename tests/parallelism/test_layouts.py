@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 from llmserve_lab import catalog, running_example
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import CHOSEN_LINKS, DEVICE, MODEL, served
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight

@@ -11,7 +11,7 @@ from llmserve_lab.parallelism.context import ContextTurn, context_parallel
 from llmserve_lab.parallelism.model import GROUPS, PROMPT, SMALL
 from llmserve_lab.parallelism.pipeline import decode_plan, pipelined
 from llmserve_lab.transformer import Transformer
-from tests.cluster.printed import MPIEXEC, printed
+from tests.collectives.printed import MPIEXEC, printed
 
 MODULE = "llmserve_lab.parallelism"
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.cluster import Rank, run
+from llmserve_lab.collectives import Rank, run
 from llmserve_lab.parallelism.model import SMALL
 from llmserve_lab.parallelism.rows import data_parallel_attention, sequence_parallel
 from llmserve_lab.transformer import PLAIN, Transformer

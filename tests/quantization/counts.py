@@ -9,7 +9,7 @@ import numpy as np
 
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.quantization import formulas as f
 from llmserve_lab.quantization.codecs import IntFormat
 from llmserve_lab.quantization.schemes import SCALE_BITS, Quantized, Scheme, quantize

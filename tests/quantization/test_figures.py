@@ -182,34 +182,39 @@ def test_the_bench_goal_is_met_by_one_format_alone() -> None:
 
 
 def test_the_table_of_decisions_says_what_the_prices_and_papers_say() -> None:
-    rows = [tuple(map(str, row)) for row in decision.decision_table().rows]
-    assert len(rows) == 7
+    rows = decision.choices()
+    assert len(rows) == 7 == len(decision.decision_table().rows)
     assert all(
-        re.search(r"Llama-[23][.\d]*-\d+B, one [AHB]\d00", row[0]) for row in rows
+        re.search(r"Llama-[23][.\d]*-\d+B, one [AHB]\d00", row.load) for row in rows
     )
-    measured_on = {row[0].split(", ")[1] for row in rows[:3] if row[3] != "none"}
+    measured_on = {row.load.split(", ")[1] for row in rows[:3] if row.measured}
     assert measured_on == {"one H200"}  # the published runs are of no other GPU
-    assert [row[3] for row in rows[4:6]] == ["INT8: 0.96×", "INT8: 1.51×"]
+    slower, faster = rows[4:6]
+    for row in (slower, faster):
+        rates = papers.A100_RATES[row.load.split(",")[0]]
+        published = float(rates["w8a8"]) / float(rates["fp16"])
+        assert row.measured == (published,) and not row.by_formula
+    assert slower.measured[0] < 1 < faster.measured[0]
     figure = figures.few_bits()
     known = figure.values(batch=256.0, weights="FP8", cache="FP8")
-    assert rows[1][2] == f"{known['few_bits_gain']:.2f}×" and rows[1][3] == "none"
-    assert rows[2][3] == "1.33×"
-    assert rows[0][3].replace("\xa0", " ") == "1.41×, 1.31×, 1.30×"  # as published
+    assert rows[1].by_formula == pytest.approx((known["few_bits_gain"],))
+    assert rows[1].measured == ()
+    for row, key, batches in ((rows[0], "fp8", (1, 8, 64)), (rows[2], "int4", (1,))):
+        both = [[float(papers.RATES[k][b]) for k in (key, "bf16")] for b in batches]
+        assert row.measured == pytest.approx([few / wide for few, wide in both])
 
 
 def test_the_format_tried_first_is_the_fastest_that_was_measured() -> None:
     """FP8 beats INT4 weights in every run; each formula is of the run beside it."""
-    rows = [tuple(map(str, row)) for row in decision.decision_table().rows]
-    assert rows[0][1] == "FP8"
+    rows = decision.choices()
+    assert rows[0].first == "FP8"
     for batch in papers.RATES["bf16"]:
         seen = {key: measured.rate_gain(key, batch)[0] for key in ("fp8", "int4")}
         assert seen["fp8"] > seen["int4"]
     for row, key, batches in ((0, "fp8", (1, 8, 64)), (2, "int4", (1,))):
-        for column in (0, 1):
-            gains = [measured.rate_gain(key, batch)[1 - column] for batch in batches]
-            assert re.findall(r"[\d.]+", rows[row][2 + column]) == [
-                f"{gain:.2f}" for gain in gains
-            ]
+        gains = [measured.rate_gain(key, batch) for batch in batches]
+        assert rows[row].measured == tuple(gain for gain, _ in gains)
+        assert rows[row].by_formula == tuple(gain for _, gain in gains)
     assert decision.one_for_two("int4", 64) < 0.5 < decision.one_for_two("fp8", 64)
     assert 0.85 < 2 * decision.one_for_two("int4", 64) < 0.9  # a GPU, nearly level
 

@@ -7,6 +7,7 @@ import pytest
 
 from llmserve_lab import running_example, validation
 from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.quantization.page import questions
 from llmserve_lab.quantization.page.sharing import kib_per_token
 from llmserve_lab.quantization.speed import (
@@ -20,7 +21,12 @@ from llmserve_lab.quantization.speed import (
     prefill_s,
     served,
 )
-from llmserve_lab.quantization.tables import shared_table, unshared
+from llmserve_lab.quantization.tables import (
+    SHARED,
+    saved_by_sharing,
+    shared_table,
+    unshared,
+)
 
 
 def test_sixteen_bits_are_the_running_example() -> None:
@@ -174,8 +180,11 @@ def test_shared_heads_are_the_models_of_the_catalog() -> None:
 
 
 def test_tables_have_a_row_for_each_choice() -> None:
-    saved = {row[0]: row[2] for row in shared_table().rows}
-    assert saved["Llama-2-7B"] == "1×" and saved["Llama-3.1-8B"] == "4×"
+    assert len(shared_table().rows) == len(SHARED)
+    for key in ("llama-2-7b", "llama-3.1-8b"):
+        spec = MODELS[key].attention
+        assert isinstance(spec, GroupedQueryAttention)
+        assert saved_by_sharing(MODELS[key]) == spec.n_heads / spec.n_kv_heads
     assert unshared(MODELS["deepseek-v3"]) == 128 * (128 + 64 + 128)
 
 

@@ -15,15 +15,15 @@ SLIPS: dict[str, dict[str, Slip]] = {
     },
     "speculative.endless": {"the target adds a token": 3 / 4},
     "speculative.break-even": {
-        "The four passes": 15.4 / 30.2,
-        "once for each of the four": 19.1 / 30.2,
+        "The four passes": 15.5 / 26.3,
+        "once for each of the four": 18.2 / 26.3,
     },
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
-    "speculative.predict-quality": {
-        "a little quality, as with fewer bits": "only comes more slowly",
-        "its randomness": "draws at random",
+    "speculative.predict-redraw": {
+        "just as often": "half of what is left",
+        "more often": "only half of the rejections",
     },
     "speculative.predict-rows": {
         "about twice as long": "hardly compute",
@@ -36,12 +36,11 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
-    "speculative.predict-quality": (
-        "one billion parameters guesses",
-        "eight billion only accepts or rejects",
-        "with the rule of this page",
-        "lose",
-        "the large model alone",
+    "speculative.predict-redraw": (
+        "p: 0.5, 0.3, 0.2",
+        "q: 0.2, 0.6, 0.2",
+        "replace a rejected draft by a word drawn from p itself",
+        "the first word then come out",
     ),
     "speculative.predict-rows": (
         "decodes one request on one H100",
@@ -67,7 +66,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "Chains of three drafts",
         "with chance 0.7 if all before it were",
         "time does a token take",
-        "a number with its unit",
+        "with its unit",
     ),
     "speculative.endless": (
         "Drafts cost nothing",
@@ -75,15 +74,15 @@ ASKED: dict[str, tuple[str, ...]] = {
         "tokens does a pass yield at most",
     ),
     "speculative.break-even": (
-        "verified in 15.4 ms with four drafts",
+        "verified in 15.5 ms with four drafts",
         "a plain pass takes 11.6 ms",
-        "a pass of the draft model 3.7 ms",
+        "a pass of the draft model 2.7 ms",
         "yield for each request, to be worth it",
     ),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
-    "speculative.predict-quality": "nothing at all",
+    "speculative.predict-redraw": "less often than the target says",
     "speculative.predict-rows": "about as long",
     "speculative.predict-eight": "fewer",
 }

@@ -1,8 +1,11 @@
 """The five sentences that a reader keeps, each held in every state that is shown."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
+from llmserve_lab.catalog.evidence.speculation import BATCH_RUNS
 from llmserve_lab.engine import Acceptance
 from llmserve_lab.speculative import machine as m
 from llmserve_lab.speculative import measured, toy
@@ -51,10 +54,9 @@ def test_checking_is_nearly_free_and_drafting_is_not() -> None:
 
 
 def test_three_drafts_of_the_small_model_are_best_for_one_request() -> None:
-    """Remember 4."""
+    """The calculation by hand, and what was measured of another source."""
     number, gain = m.best(1, m.usual(), m.SMALL)
-    assert number == 3 and gain == pytest.approx(1.63, abs=0.01)
-    assert m.best(1, m.usual(), m.HEAD)[1] == pytest.approx(2.49, abs=0.01)
+    assert number == 3 and gain == pytest.approx(1.64, abs=0.01)
     run = measured.run_of("EAGLE-3")
     gains = [measured.measured_gain(run, k) for k in run.tpot_ms]
     assert max(gains) == pytest.approx(1.75, abs=0.005)
@@ -64,26 +66,56 @@ def test_three_drafts_of_the_small_model_are_best_for_one_request() -> None:
 def test_eight_drafts_gain_at_one_request_and_lose_in_the_evening() -> None:
     """The exercise on the slower server, and how firm the crossing is."""
     gains = [m.speedup(batch, 8, m.usual(), m.SMALL) for batch in (1, 256)]
-    assert gains[0] > 1.15 and gains[1] < 0.7
+    assert gains[0] > 1.15 and gains[1] < 0.9
     constant = Acceptance(m.usual().rate)
-    assert m.break_even(8, constant, m.SMALL) == 113
-    assert m.without_host(64, 8, m.usual(), m.SMALL) >= 1
-    assert m.without_host(65, 8, m.usual(), m.SMALL) < 1
+    assert m.break_even(8, constant, m.SMALL) is None
+    assert m.speedup(256, 8, constant, m.SMALL) == pytest.approx(1.13, abs=0.01)
 
 
 def test_the_best_number_of_drafts_falls_as_the_batch_grows() -> None:
     """Remember 5."""
     sizes = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-    for source in (m.SMALL, m.HEAD, m.LOOKUP):
-        found = [m.best(batch, m.usual(), source) for batch in sizes]
+    constant = Acceptance(m.usual().rate)
+    for source, law in product((m.SMALL, m.HEAD, m.LOOKUP), (m.usual(), constant)):
+        found = [m.best(batch, law, source) for batch in sizes]
         numbers, gains = zip(*found, strict=True)
         assert list(numbers) == sorted(numbers, reverse=True)
         assert list(gains) == sorted(gains, reverse=True)
-    assert m.best(256, m.usual(), m.SMALL)[0] == 1
+    assert m.best(256, m.usual(), m.SMALL)[0] == 2
     eight = m.break_even(8, m.usual(), m.SMALL)
-    assert eight == 28
-    assert m.speedup(27, 8, m.usual(), m.SMALL) >= 1
-    assert m.speedup(28, 8, m.usual(), m.SMALL) < 1
+    assert eight == 65
+    assert m.speedup(64, 8, m.usual(), m.SMALL) >= 1
+    assert m.speedup(65, 8, m.usual(), m.SMALL) < 1
+
+
+def test_the_chain_that_is_best_at_one_request_loses_at_no_batch_that_fits() -> None:
+    """What loses is a chain that is too long, by both curves of acceptance."""
+    for law in (m.usual(), Acceptance(m.usual().rate)):
+        number = m.best(1, law, m.SMALL)[0]
+        assert m.break_even(number, law, m.SMALL) is None
+
+
+def test_the_best_chain_is_where_one_draft_more_adds_less_than_the_average() -> None:
+    """The rule of the calculation by hand, against trying every chain."""
+    for batch, source in product((1, 16, 64, 256), (m.SMALL, m.HEAD)):
+        best = m.best(batch, m.usual(), source)[0]
+        for drafts in range(1, m.MOST):
+            rate = m.usual().tokens(drafts) / m.round_s(batch, drafts, source)
+            more = m.marginal(batch, drafts + 1, m.usual(), source)
+            assert (more > rate) == (drafts < best)
+
+
+def test_the_gain_falls_with_the_batch_as_measured() -> None:
+    """Remember 4: on four tasks, with the host's time once a round and not oftener."""
+    for run in BATCH_RUNS:
+        left = measured.left(run.gains)
+        said = measured.left(measured.predicted_gains(run))
+        assert said == pytest.approx(left, abs=0.05)
+        assert measured.left(measured.charged_gains(run)) < left - 0.1
+    chat = BATCH_RUNS[0]
+    assert [measured.batch_gain(chat, batch) for batch in (1, 128)] == pytest.approx(
+        [1.82, 1.34], abs=0.01
+    )
 
 
 def test_the_larger_the_batch_the_less_drafts_gain_at_all_stops() -> None:

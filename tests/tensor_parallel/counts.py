@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank, run
+from llmserve_lab.collectives import Rank, run
 from llmserve_lab.tensor_parallel import article, midhead
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.transformer.arithmetic import Array

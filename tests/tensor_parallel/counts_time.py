@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.cluster import Ledger, run
+from llmserve_lab.collectives import Ledger, run
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.tensor_parallel import formulas as f

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
-from llmserve_lab.cluster import ClusterError, Rank, run
+from llmserve_lab.collectives import ClusterError, Rank, run
 from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel.block import PAIRED, STRATEGIES, Strategy, block
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.cluster import Rank
+from llmserve_lab.collectives import Rank
 from llmserve_lab.tensor_parallel import exercise
 from llmserve_lab.tensor_parallel.exercise import Mlp, check
 from llmserve_lab.transformer.arithmetic import Array

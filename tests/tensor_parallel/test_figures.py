@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmserve_lab import running_example
-from llmserve_lab.cluster import ring_trace
+from llmserve_lab.collectives import ring_trace
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.tensor_parallel import article

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.cluster import Ledger, Rank, run
+from llmserve_lab.collectives import Ledger, Rank, run
 from llmserve_lab.tensor_parallel import article, midhead
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.model import forward

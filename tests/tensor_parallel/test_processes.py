@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from tests.cluster.printed import MPIEXEC, printed
+from tests.collectives.printed import MPIEXEC, printed
 
 MODULE = "llmserve_lab.tensor_parallel"
 

@@ -13,8 +13,8 @@ from llmserve_lab.catalog.evidence.collectives import (
     ENGINE_RUNS,
     NCCL_RUNS,
 )
-from llmserve_lab.cluster import calibration, run
-from llmserve_lab.cluster import formulas as wires
+from llmserve_lab.collectives import calibration, run
+from llmserve_lab.collectives import formulas as wires
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import DEVICE, MODEL

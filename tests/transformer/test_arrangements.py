@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import ClusterRun, Rank, run
-from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
+from llmserve_lab.collectives import ClusterRun, Rank, run
+from llmserve_lab.collectives.formulas import ALL_REDUCE_BYTES
 from llmserve_lab.transformer import PLAIN, Execution, Transformer, cumulative
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.shard import check_degree, share

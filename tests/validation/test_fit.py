@@ -99,6 +99,12 @@ def test_each_rung_can_be_taken_out() -> None:
         without(achieved(), "magic")
 
 
+def test_fewer_times_than_constants_cannot_be_fitted() -> None:
+    two = Predictor(sample().rows[:2], sample().exposures[:2])
+    with pytest.raises(ValueError, match=r"half as many rows .* 6, or more, got 2"):
+        fit(two)
+
+
 def test_constants_refuse_by_name() -> None:
     with pytest.raises(ValueError, match="memory must be positive, got 0"):
         replace(START, memory=0.0)

@@ -50,11 +50,15 @@ def test_notice_and_licence_lie_beside_the_rows() -> None:
     ("change", "reason"),
     [
         ({"model": "gpt-5"}, "model must be one of"),
-        ({"precision": "int3"}, "precision must be one of bf16, fp8, fp4, got int3"),
+        ({"precision": "int3"}, "precision must be one of bf16, fp8, fp4, got 'int3'"),
         ({"clients": "0"}, "clients must be at least 1, got 0"),
         ({"osl": "1"}, "output_len must be at least 2 token, got 1"),
         ({"tpot_ms": "nan"}, "tpot_s must be finite, got nan"),
         ({"ttft_ms": "-3"}, "ttft_s must be positive"),
+        ({"clients": "many"}, "clients must be a number, got many"),
+        ({"tp": ""}, "tp must be a number, got "),
+        ({"tp": "2.5"}, "tp must be a whole number, got 2.5"),
+        ({"clients": "nan"}, "clients must be a whole number, got nan"),
     ],
 )
 def test_rows_that_cannot_be_predicted_are_counted_by_reason(
@@ -64,6 +68,11 @@ def test_rows_that_cannot_be_predicted_are_counted_by_reason(
     assert len(found.rows) == 1
     [(said, times)] = found.left_out.items()
     assert reason in said and times == 2
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    plain, pointed = sort_rows([LINE, LINE | {"tp": f"{LINE['tp']}.0"}]).rows
+    assert plain == pointed
 
 
 def test_no_rows_are_refused() -> None:

@@ -91,6 +91,8 @@ def test_scores_refuse_by_name() -> None:
     one = sample().subset(sample().label("model") == "qwen3-32b")
     with pytest.raises(ValueError, match="by must tell rows apart, got 'model'"):
         left_out(one, "model")
+    with pytest.raises(LookupError, match="must be a property of a row, got 'day'"):
+        left_out(sample(), "day")
     with pytest.raises(ValueError, match="must have a public protocol"):
         score(one, one.predict(achieved()), "ttft")
     with pytest.raises(LookupError, match="kind must be one of tpot, ttft, e2e"):

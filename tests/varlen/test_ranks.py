@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.cluster import ClusterError
+from llmserve_lab.collectives import ClusterError
 from llmserve_lab.transformer import (
     Transformer,
     masked_attention,

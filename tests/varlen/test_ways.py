@@ -15,7 +15,7 @@ from llmserve_lab.transformer import (
     tiny_moe,
     tiny_shape,
 )
-from llmserve_lab.varlen.strategies import WAYS, Way, bounds, comparison, varlen
+from llmserve_lab.varlen.strategies import WAYS, Way, bounds, compared, varlen
 from tests.depth import examples
 from tests.varlen.batches import carried_out, model, prompts
 
@@ -78,10 +78,11 @@ def test_what_padding_is_made_of_does_not_matter(
 
 
 def test_the_comparison_says_so() -> None:
-    rows = comparison(model(), prompts([10, 30]), [10, 30]).rows
-    assert [row[0] for row in rows] == list(WAYS)
-    assert [row[-1] for row in rows] == ["yes"] * 3
-    assert [row[3] for row in rows] == [1800, 1600, 1000]
+    found = compared(model(), prompts([10, 30]), [10, 30])
+    assert list(found) == list(WAYS)
+    assert max(apart for _, apart in found.values()) < 1e-10
+    pairs = {"padded": 2 * 30**2, "masked": (10 + 30) ** 2, "varlen": 10**2 + 30**2}
+    assert {name: out.pairs for name, (out, _) in found.items()} == pairs
 
 
 @pytest.mark.parametrize(

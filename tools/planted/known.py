@@ -111,16 +111,16 @@ UNSEEN = (
         "tests/engine/test_prefixes.py",
     ),
     Known(
-        f"{PACKAGE}/cluster/ledger.py",
+        f"{PACKAGE}/collectives/ledger.py",
         '"one way"',
         '"both ways"',
-        "tests/cluster/test_ledger.py",
+        "tests/collectives/test_ledger.py",
     ),
     Known(
-        f"{PACKAGE}/cluster/ring_algorithm.py",
+        f"{PACKAGE}/collectives/ring_algorithm.py",
         "if place > 0 else 0,\n        steps=num_ranks - 1,",
         "if place > 0 else 0,\n        steps=num_ranks,",
-        "tests/cluster/test_ledger.py",
+        "tests/collectives/test_ledger.py",
     ),
     Known(
         "assets/tables.js", '"Mi":1048576', '"Mi":2097152', "tests/page/test_browser.py"

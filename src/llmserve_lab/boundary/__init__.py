@@ -11,6 +11,9 @@ outside only when it has ended, so that an import stays quick, a loop as fast as
 and every message of a check is the first to be heard. The callables are found, not
 listed: importing a module wraps its public functions and the ``__init__`` of its public
 classes.
+
+Where neither is known, Python's own complaint is read
+(:mod:`llmserve_lab.boundary.complaint`): it names an argument if one alone fits.
 """
 
 from __future__ import annotations
@@ -27,6 +30,16 @@ PACKAGE = "llmserve_lab."
 # These check by themselves, and most of their calls are made once per token or mark.
 BARE = ("boundary", "checks", "extras", "page", "engine", "paged_cache", "workloads",
         "parameter_sweep")  # fmt: skip
+# Of the engine what is called once a run, or makes a record of one.
+ONCE = frozenset(
+    f"{PACKAGE}engine.{name}"
+    for name in (
+        "arrivals", "deployment", "execute", "kv_transfer", "replica", "simulate",
+        "system", "timing.cost_from_roofline", "metrics.counters",
+        "metrics.iteration_log", "metrics.iteration_record", "metrics.percentile",
+        "metrics.report", "metrics.utilization",
+    )
+)  # fmt: skip
 
 
 def install() -> None:
@@ -47,7 +60,8 @@ class _Finder:
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Leave it to Python to find a module of ours, and load it with the wrapper."""
-        if not name.startswith(PACKAGE) or name.split(".")[1] in BARE:
+        is_ours = name.startswith(PACKAGE)
+        if not is_ours or (name.split(".")[1] in BARE and name not in ONCE):
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and type(spec.loader) is SourceFileLoader:

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
+from llmserve_lab.boundary.complaint import blamed
 from llmserve_lab.boundary.kinds import annotated, fits
 from llmserve_lab.checks import UnknownKeyError
 
@@ -41,6 +42,7 @@ def raised(
         TypeError: an argument is not of its annotated kind.
         ValueError: it is none of the options, or a number that cannot be computed with.
         UnknownKeyError: a table has nothing under it.
+        Exception: one of these, for an argument that alone has what ``error`` says.
     """
     given = _given(function, args, kwargs)
     if given is None or _is_told(error) or not isinstance(error, JUDGED):
@@ -50,6 +52,7 @@ def raised(
         or _beyond(given, f" ({error})")
         or _unknown_key(given, error)
         or _too_long(given, f" ({error})")
+        or blamed(given, error, inspect.unwrap(function).__code__.co_filename)
     )
     if found is not None:
         raise found from error

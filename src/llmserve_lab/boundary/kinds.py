@@ -37,6 +37,7 @@ def evaluated(text: str, function: Callable[..., Any]) -> Any:
 
 def fits(value: Any, kind: Any) -> bool:
     """Whether a value is of a kind; where that cannot be told, it is."""
+    kind = getattr(kind, "__value__", kind)  # NumPy's own names, from Python 3.12 on
     origin, inside = get_origin(kind), get_args(kind)
     if kind is Any:
         return True

@@ -231,6 +231,8 @@ def _round(
     proved, and where the largest fails, the smaller ones do.
     """
     if not proved:
+        # Sorted by rank: the first is the cheapest, and where none is likely the last,
+        # the dearest, is the surest to do.
         likely = (each for each in open_ if busy[each] <= LIKELY)
         return [next(likely, open_[-1])]
     largest: dict[tuple[str, str, int, int], Candidate] = {}

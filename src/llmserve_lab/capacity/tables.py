@@ -21,11 +21,16 @@ from llmserve_lab.catalog.data.prices import (
 )
 from llmserve_lab.checks import whole
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
+from llmserve_lab.formula.band import Unmeasured
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 
 MOST_REQUESTS = 10**6  # of one run
 RATES = (1.0, 5.0, 13.8)
+UNSEEN = Unmeasured("no measured row tells at which rate a promise is kept")
+CHARGED = Unmeasured("no measured row was charged by input and output apart")
+WAITED = Unmeasured("no measured row tells how long prompts waited for their turn")
 WAITS = (0.2, 0.5, 0.8)
 WARM_S = 20.0  # of the run, until the batch has filled
 
@@ -72,7 +77,7 @@ def charged_ms(usd: float, num_tokens: int) -> float:
 
 def tokens_table() -> Table:
     """Table of what input and output tokens cost as the replica fills, and APIs ask."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for rate in RATES:
         asked, told, idle = token_costs(rate)
         cells = (f"{asked:.4f}", f"{told:.2f}", f"1 : {told / asked:.0f}")
@@ -81,14 +86,14 @@ def tokens_table() -> Table:
         rows.append((f"{rate:g} requests/s", *cells, *rest))
     for name, (first, second) in API_PRICES.items():
         ratio = float(second) / float(first)
-        listed = (f"{1e6 * float(first):.2f}", f"{1e6 * float(second):.2f}")
+        listed = (Sourced(f"{1e6 * float(p):.2f}", p) for p in (first, second))
         rows.append((name, *listed, f"1 : {ratio:.0f}", "–", "–"))
     columns = ("load, or list", "input", "output", "ratio", "idle", "request")
     caption = (
         "Dollars for a million: Llama-3.1-8B on one H100 at its hourly price, and list "
         "prices of 2024"
     )
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=CHARGED)
 
 
 def short(device: str) -> str:
@@ -113,7 +118,7 @@ def pools_table() -> Table:
         "Goodput of pools, and dollars for a million requests: Llama-3.1-8B, 1,000 in, "
         "200 out"
     )
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=UNSEEN)
 
 
 def search_table(most: int = 6) -> Table:
@@ -133,7 +138,7 @@ def search_table(most: int = 6) -> Table:
         for each in tried[:most]
     ]
     columns = ("deployment", "GPUs", "$ an hour", "the level")
-    return Table("The dearest of those that were run", columns, rows)
+    return Table("The dearest of those that were run", columns, rows, band=UNSEEN)
 
 
 def waits_table() -> Table:
@@ -152,9 +157,8 @@ def waits_table() -> Table:
                 )
             )
     columns = ("prompts", "busy", "closed form", "engine", "ratio")
-    return Table(
-        "Mean wait for a server that reads one prompt at a time", columns, rows
-    )
+    caption = "Mean wait for a server that reads one prompt at a time"
+    return Table(caption, columns, rows, band=WAITED)
 
 
 LAWS = {"all 1,000: M/D/1": (1000, 1000), "500 or 2,500: M/G/1": (500, 2500)}

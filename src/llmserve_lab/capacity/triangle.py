@@ -18,6 +18,7 @@ from llmserve_lab.catalog.selection import (
     in_servers,
     stacks_known,
 )
+from llmserve_lab.checks import key_of
 from llmserve_lab.disaggregation.goodput import ENOUGH, rate_kept
 from llmserve_lab.engine import Chunked, Pool, Report, simulate
 from llmserve_lab.running_example import ANSWER, PROMPT
@@ -164,8 +165,7 @@ def stored_ttft(ttft_s: float) -> int:
     Raises:
         ValueError: it is not among them.
     """
-    if ttft_s not in TTFTS_S:
-        raise ValueError(f"ttft_s must be one of {TTFTS_S}, got {ttft_s!r}")
+    key_of("ttft_s", ttft_s, TTFTS_S)
     return TTFTS_S.index(ttft_s)
 
 
@@ -175,8 +175,7 @@ def stored_tpot(tpot_s: float) -> int:
     Raises:
         ValueError: it is not among them.
     """
-    if tpot_s not in TPOTS_S:
-        raise ValueError(f"tpot_s must be one of {TPOTS_S}, got {tpot_s!r}")
+    key_of("tpot_s", tpot_s, TPOTS_S)
     return TPOTS_S.index(tpot_s)
 
 

@@ -13,10 +13,11 @@ from llmserve_lab.catalog.records.shape import ModelShape
 
 
 def workload(
-    model: ModelShape, *, precision: str = "bf16", absorbed: bool = True
+    model: ModelShape, *, precision: str | None = None, absorbed: bool = True
 ) -> dict[str, Cited]:
     """What the formulas ask about a model with weights and cache in ``precision``.
 
+    That is BF16 where none is said, unless the model's config says something else.
     ``params_total``, ``params_read`` (all but an embedding table that only looks up),
     ``params_active``, ``bytes_weight``, ``kv_bytes_per_token`` (byte per token) and
     ``attn_flops_per_pair`` (FLOP per pair; latent attention ``absorbed`` as decode runs
@@ -27,10 +28,12 @@ def workload(
     Raises:
         LookupError: the catalog has no such precision.
         TypeError: the model is no record, but its key, say.
+        ValueError: no precision is given for a checkpoint that is quantized.
     """
     from llmserve_lab.catalog import lookup as catalog
 
     _must_be(ModelShape, "model", model)
+    precision = stored_in(model, precision)
     form = catalog.precision(precision)
     counted = partial(Cited, kind="counted", source=model.source)
     cache, pair = model.kv_bytes_per_token, model.attn_flops_per_pair
@@ -48,6 +51,20 @@ def workload(
             pair(absorbed=absorbed), "FLOP/pair", note=model.name
         ),
     }
+
+
+def stored_in(model: ModelShape, precision: str | None) -> str:
+    """The ``precision`` that is asked for, or BF16.
+
+    Raises:
+        ValueError: none is asked for, and the checkpoint is quantized.
+    """
+    if precision is None and model.quantized:
+        raise ValueError(
+            f"precision must be given: the config of {model.name} says that its "
+            f"weights are quantized ({model.quantized})"
+        )
+    return precision or "bf16"
 
 
 def machine(

@@ -43,6 +43,8 @@ def model_from_config(
     fields, place = _load(config)
     quantized = _quantized(ConfigFields(fields, f"the config{place}"))
     fields = fields.get("text_config", fields)
+    if not isinstance(fields, Mapping):
+        raise ValueError(f"text_config must be an object{place}, got {fields!r}")
     family = fields.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
         known = ", ".join(FAMILIES)
@@ -102,12 +104,14 @@ def _load(config: str | PathLike[str] | Mapping[str, Any]) -> tuple[Any, str]:
         return config, ""
     path = _file(config)
     place = f" ({path})"
-    if (size := path.stat().st_size) > MOST_BYTES:
+    with path.open("rb") as file:  # no more, whatever size it says that it has
+        found = file.read(MOST_BYTES + 1)
+    if len(found) > MOST_BYTES:
         raise ValueError(
-            f"config must have at most {MOST_BYTES:,} bytes{place}, got {size:,}"
+            f"config must have at most {MOST_BYTES:,} bytes{place}, got more"
         )
     try:
-        fields = json.loads(path.read_text(encoding="utf-8-sig"))
+        fields = json.loads(found.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"config must be JSON{place}: {error}") from None
     if not isinstance(fields, dict):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from llmserve_lab.catalog.data.accelerators import ACCELERATORS
 from llmserve_lab.catalog.records.accelerator import Accelerator
+from llmserve_lab.checks import key_of
 
 PER_SERVER = 8  # what is joined by more links than these is a rack
 Rule = Callable[[Accelerator], bool]
@@ -62,9 +63,6 @@ def beginning_with(key: str, devices: Iterable[Accelerator]) -> tuple[Accelerato
         ValueError: it is not one of them.
     """
     rest = list(devices)
+    key_of("key", key, (each.key for each in rest))
     first = [each for each in rest if each.key == key]
-    if not first:
-        raise ValueError(
-            f"key must be one of {', '.join(each.key for each in rest)}, got {key!r}"
-        )
     return (*first, *(each for each in rest if each.key != key))

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.claims.sources import SOURCES
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.tensor_parallel import article, midhead
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows
 from llmserve_lab.tensor_parallel.steps import RankStep

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.claims.all_claims import CLAIMS
 from llmserve_lab.claims.claim import COMPUTED, Claim
 from llmserve_lab.claims.coverage import recorded
@@ -169,10 +170,7 @@ class ClaimsOf:
     open: bool = False
 
     def __post_init__(self) -> None:
-        if self.word not in WORDS:
-            raise ValueError(
-                f"word must be one of {', '.join(WORDS)}, got {self.word!r}"
-            )
+        key_of("word", self.word, WORDS)
 
     @property
     def claims(self) -> list[Claim]:

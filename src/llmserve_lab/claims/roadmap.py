@@ -12,7 +12,7 @@ from llmserve_lab.claims.counted import COUNTS
 from llmserve_lab.claims.parts import Number, Passages, Statement
 from llmserve_lab.claims.sources import SOURCES
 from llmserve_lab.claims.verdict import Ruling
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
 from llmserve_lab.formula.text import plain
 from llmserve_lab.transformer import PLAIN

@@ -8,7 +8,7 @@ from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
 from llmserve_lab.claims.scaling import cache_shape, kv_bytes
 from llmserve_lab.claims.verdict import Ruling
-from llmserve_lab.cluster import Ledger
+from llmserve_lab.collectives import Ledger
 from llmserve_lab.parallelism.context import ContextTurn, MethodName, context_parallel
 from llmserve_lab.parallelism.model import PROMPT, SMALL
 from llmserve_lab.transformer import Transformer

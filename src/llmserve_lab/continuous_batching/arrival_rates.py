@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import at_least, whole
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.schedules import StaticSkipping
 from llmserve_lab.continuous_batching.workloads import crowd
@@ -61,11 +61,6 @@ def iteration_s(run: Report) -> float:
     return float(run.elapsed_s / run.iterations)
 
 
-def factor(slots: int) -> float:
-    """What continuous batching delivers over static batching, both saturated."""
-    return saturation("continuous", slots) / saturation("static", slots)
-
-
 def sweep(name: str) -> tuple[float, ...]:
     """Output tokens per second under one of the schedulers at each of ``RATES``."""
     return tuple(served(name, per_s).throughput_tokens_per_s for per_s in RATES)
@@ -76,6 +71,13 @@ def idle_of_geometric(
 ) -> float:
     """Share of slots that stay idle in static batches of geometric answers."""
     whole(of="request", most=MOST_DRAWN, batch=batch, num_batches=num_batches)
+    at_least("mean", mean, 1)
     answers = np.random.default_rng(0).geometric(1 / mean, (num_batches, batch))
     longest = answers.max(axis=1).mean()
     return float(f.IDLE_SLOTS(mean_answer=answers.mean(), longest_answer=longest))
+
+
+def first_late(name: str = "static") -> float:
+    """The first drawn rate at which a scheduler cannot deliver what is asked for."""
+    most = saturation(name)
+    return next(per_s for per_s in RATES if per_s * ANSWER > most)

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.continuous_batching.machine import LONG, priced
+from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.tuning import (
     CAP,
     DEFAULT,
@@ -24,7 +25,7 @@ from llmserve_lab.continuous_batching.tuning import (
     safe_target_s,
     saturated,
 )
-from llmserve_lab.continuous_batching.worked_example import chunk_parts
+from llmserve_lab.continuous_batching.worked_example import chunk_parts, prompt_error
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
@@ -65,6 +66,36 @@ def both(policy: Policy, machine: IterationCost) -> Report:
         run = simulate(asked, Pool(machine, policy))
         (at_s,) = (float(t) for t in run.last_token_s[run.id == number])
     return run
+
+
+def decodes_beside() -> list[int]:
+    """How many requests decode in each iteration with a chunk of a long prompt.
+
+    Under the budget to try first, and with both clients.
+    """
+    rows = budget()
+    policy, machine = Chunked(rows, SEQS), priced(rows)
+    served = both(policy, machine)
+    asked = [
+        Request(arrival_s=float(t), prompt_len=int(s), output_len=int(u), id=int(n))
+        for t, s, u, n in sorted(
+            zip(
+                served.arrival_s,
+                served.prompt_len,
+                served.output_len,
+                served.id,
+                strict=True,
+            )
+        )
+    ]
+    log = logged(asked, policy, machine).log
+    assert log is not None
+    steps = [[part for part in f.running if part.rows] for f in log.frames()]
+    return [
+        sum(part.rows == 1 for part in step)
+        for step in steps
+        if any(part.id >= USUAL_REQUESTS and part.rows > 1 for part in step)
+    ]
 
 
 def in_one_piece() -> Report:
@@ -160,6 +191,5 @@ def choices_table() -> Table:
         "alone, which never cease to wait."
     )
     columns = ("token budget", f"{small.rows:,}", f"{default.rows:,}")
-    return Table(
-        "What the budget does to usual and long requests", columns, rows, (note,)
-    )
+    caption = "What the budget does to usual and long requests"
+    return Table(caption, columns, rows, (note,), band=prompt_error())

@@ -112,9 +112,17 @@ def _beat(run: Sequence[IterationRecord]) -> Beat:
 
 
 def ttft_s(report: Report, prompt_len: int = LONG) -> float:
-    """Time to first token of the request with a prompt of so many tokens."""
-    (found,) = report.ttft_s[report.prompt_len == prompt_len]
-    return float(found)
+    """Time to first token of the request with a prompt of so many tokens.
+
+    Raises:
+        ValueError: there is not exactly one.
+    """
+    found = report.ttft_s[report.prompt_len == prompt_len]
+    if len(found) != 1:
+        raise ValueError(
+            f"prompt_len must be that of one request, got {prompt_len} of {len(found)}"
+        )
+    return float(found[0])
 
 
 def mean_gap_s(report: Report) -> float:

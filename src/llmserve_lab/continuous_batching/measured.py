@@ -9,12 +9,13 @@ engine, with the requests of that benchmark.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llmserve_lab.catalog.evidence.servers import CHUNK_SIZES
+from llmserve_lab.catalog.evidence.servers import CHUNK_SIZES, ChunkSize
 from llmserve_lab.engine import (
     Chunked,
     IterationCost,
@@ -75,57 +76,88 @@ def replayed(chunk: int) -> Report:
     return simulate(requests, Pool(cost, policy, kv_blocks=BLOCKS))
 
 
+@dataclass(frozen=True)
+class ChunkBeside:
+    """Longest gap and output of one chunk as found, beside what was measured."""
+
+    measured: ChunkSize
+    gap_s: float
+    output_per_s: float
+
+    @property
+    def gap_error(self) -> float:
+        """By which share the gap found is too long."""
+        return self.gap_s / float(self.measured.longest_gap_s) - 1
+
+    @property
+    def output_error(self) -> float:
+        """By which share the output found is too high."""
+        return self.output_per_s / float(self.measured.output_per_s) - 1
+
+
+def on_lines() -> list[ChunkBeside]:
+    """What the two lines say of each chunk."""
+    return [
+        ChunkBeside(
+            record,
+            predicted_gap_s(record.chunk_tokens),
+            predicted_rate_per_s(record.chunk_tokens),
+        )
+        for record in CHUNK_SIZES
+    ]
+
+
+def in_engine() -> list[ChunkBeside]:
+    """What the engine comes to with each chunk."""
+    runs = ((record, replayed(record.chunk_tokens)) for record in CHUNK_SIZES)
+    return [
+        ChunkBeside(record, run.gaps.longest_s, run.throughput_tokens_per_s)
+        for record, run in runs
+    ]
+
+
 def trade() -> Table:
     """Table of gap and rate for each chunk: measured, on a line, and the error."""
-    sizes = [record.chunk_tokens for record in CHUNK_SIZES]
-    lines = [(predicted_gap_s(c), predicted_rate_per_s(c)) for c in sizes]
     source = CHUNK_SIZES[0].longest_gap_s.source
     note = f"Measured: {source}. Outer rows fix the lines and cannot err."
-    return _compared("Three chunks, measured and predicted", "predicted", lines, note)
+    caption = "Three chunks, measured and predicted"
+    return _compared(caption, "predicted", on_lines(), note)
 
 
 def replay() -> Table:
     """Table of the same for the engine: measured, simulated, and the error."""
-    runs = [replayed(record.chunk_tokens) for record in CHUNK_SIZES]
-    found = [(run.gaps.longest_s, run.throughput_tokens_per_s) for run in runs]
     note = (
         f"The benchmark's {len(PROMPTS)} requests: prompts of {min(PROMPTS)} to "
         f"{max(PROMPTS)} tokens, answers of {ANSWER}; {SLOTS} decode, one prefills."
     )
-    return _compared("The same chunks in the engine", "simulated", found, note)
+    return _compared("The same chunks in the engine", "simulated", in_engine(), note)
 
 
 def replay_low() -> float:
     """By which share the engine's output is too low, on average over the chunks."""
-    short = [
-        1
-        - replayed(record.chunk_tokens).throughput_tokens_per_s
-        / float(record.output_per_s)
-        for record in CHUNK_SIZES
-    ]
-    return sum(short) / len(short)
+    return sum(-each.output_error for each in in_engine()) / len(CHUNK_SIZES)
 
 
-def _compared(
-    caption: str, how: str, found: Sequence[tuple[float, float]], note: str
-) -> Table:
+def _compared(caption: str, how: str, found: Sequence[ChunkBeside], note: str) -> Table:
     """Gap and rate of each chunk as measured, as found, and the error between them."""
     from llmserve_lab.page.table import Table
 
     rows = [
         (
-            str(record.chunk_tokens),
-            *_beside(float(record.longest_gap_s), gap_s, "s"),
-            *_beside(float(record.output_per_s), per_s, "token/s"),
+            str(each.measured.chunk_tokens),
+            si(float(each.measured.longest_gap_s), "s", 4),
+            si(each.gap_s, "s", 4),
+            _off(each.gap_error),
+            si(float(each.measured.output_per_s), "token/s", 4),
+            si(each.output_per_s, "token/s", 4),
+            _off(each.output_error),
         )
-        for record, (gap_s, per_s) in zip(CHUNK_SIZES, found, strict=True)
+        for each in found
     ]
     columns = ("chunk", "longest gap", how, "error", "output", how, "error")
     return Table(caption, columns, rows, notes=(note,))
 
 
-def _beside(measured: float, predicted: float, unit: str) -> tuple[str, str, str]:
-    """Both, and by how much the prediction is off; an end of the line cannot be."""
-    error = predicted / measured - 1
-    off = f"{100 * error:+.1f} %" if abs(error) > 1e-9 else "–"
-    return si(measured, unit, 4), si(predicted, unit, 4), off
+def _off(error: float) -> str:
+    """By how much a prediction is off; an end of the line cannot be."""
+    return f"{100 * error:+.1f} %" if abs(error) > 1e-9 else "–"

@@ -63,15 +63,23 @@ def boundaries(parts: Sequence[Part]) -> Table:
     return Table(f"One iteration of {stack.n_rows} rows", columns, rows)
 
 
+def bits_alike(
+    model: Transformer, parts: Sequence[Part], *, seed: int = 0
+) -> list[bool]:
+    """Whether each part's logits of one pass of all are those of a pass of its own."""
+    mixed = together(model, parts, seed=seed)
+    alone = [together(model, [part], seed=seed)[0] for part in parts]
+    return [np.array_equal(*both) for both in zip(alone, mixed, strict=True)]
+
+
 def same_as_alone(model: Transformer, parts: Sequence[Part], *, seed: int = 0) -> Table:
     """Run all parts in one pass, then each in a pass of its own, and compare bits."""
     from llmserve_lab.page.table import Table
 
-    mixed = together(model, parts, seed=seed)
-    alone = [together(model, [part], seed=seed)[0] for part in parts]
+    same = bits_alike(model, parts, seed=seed)
     rows = [
-        (part.name, part.kind, "same bits" if np.array_equal(one, other) else "differ")
-        for part, one, other in zip(parts, mixed, alone, strict=True)
+        (part.name, part.kind, "same bits" if alike else "differ")
+        for part, alike in zip(parts, same, strict=True)
     ]
     columns = ("request", "stage", "logits, against a pass of its own")
     return Table("Sharing an iteration changes no number", columns, rows)

@@ -18,13 +18,18 @@ from llmserve_lab.continuous_batching.machine import (
     calm,
     hidden,
     priced,
+    slower_attention,
 )
 from llmserve_lab.continuous_batching.occupancy import logged
-from llmserve_lab.continuous_batching.worked_example import prompt_band
+from llmserve_lab.continuous_batching.worked_example import (
+    measured_attention,
+    prompt_band,
+    prompt_error,
+)
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import ANSWER, PROMPT, cost, model, setting
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
 SEQS, TILE = 256, 128  # slots; rows that a kernel computes together
 CAP = 512  # rows of one prompt in an iteration, in the setting with a cap
@@ -72,6 +77,12 @@ def extra_s(budget: int, machine: IterationCost) -> dict[str, float]:
     more_s = _more_s(budget, machine, {})
     parts = {name: more_s - _more_s(budget, machine, off) for name, off in free.items()}
     return parts | {"decodes": more_s - sum(parts.values())}
+
+
+def again_s(rows: int) -> float:
+    """What reading the weights and the cache again adds to the long prompt's TTFT."""
+    parts = extra_s(rows, priced(rows))
+    return parts["weights"] + parts["cache"]
 
 
 def _more_s(budget: int, machine: IterationCost, off: dict[str, Any]) -> float:
@@ -146,7 +157,8 @@ def bounds_table() -> Table:
     rows = [(f"{tokens:,}", f"{largest(tokens):,}") for tokens in KEPT]
     columns = ("longest prompt (tokens)", "largest budget (rows)")
     note = "Launches each by itself; up to 512 rows they are recorded."
-    return Table(f"Rows within {1e3 * safe_target_s():.0f} ms", columns, rows, (note,))
+    caption = f"Rows within {1e3 * safe_target_s():.0f} ms"
+    return Table(caption, columns, rows, (note,), band=prompt_error())
 
 
 def _long_decodes(count: int) -> IterationLoad:
@@ -184,16 +196,41 @@ def long_decode_s() -> float:
     return looks_s + machine.request_s
 
 
-def least_attention(rows: int) -> float:
-    """The share of the peak that attention needs for ``rows`` to keep the target.
+def errors_s(rows: int) -> dict[str, float]:
+    """The longest gap under a budget, and what each doubt makes of it, in s.
 
-    In the last iteration of the long prompt, beside the decodes.
+    Each alone, then all together: no launch recorded, attention as slow as it was
+    measured by itself, and the error of the nearest runs.
     """
-    machine, reached = priced(rows), float(setting()["eff_compute"])
-    load = calm().plus(IterationLoad.of(chunk=rows - DECODES, context=LONG))
-    attention_s = load.pairs * machine.pair_s
-    rest_s = machine.seconds(load) - attention_s
-    return reached * attention_s / (TARGET_S - rest_s)
+    kept, reached = 1 - share_below(), measured_attention()
+    pair_s = slower_attention(reached).pair_s
+    gap_s = trade(rows).gap_s
+    slow_s = trade(rows, replace(priced(rows), pair_s=pair_s)).gap_s
+    both_s = trade(rows, replace(cost(), pair_s=pair_s)).gap_s
+    return {
+        "as predicted": gap_s,
+        "each launch by itself": trade(rows, cost()).gap_s,
+        f"attention at {reached:.1%} of the peak": slow_s,
+        f"predicted {share_below():.0%} too short": gap_s / kept,
+        "all three": both_s / kept,
+    }
+
+
+def errors_table() -> Table:
+    """Table of the longest gap of two budgets, and of what could make it longer."""
+    found = [errors_s(rows) for rows in (budget(), bound())]
+    rows = [
+        (name, *(f"{1e3 * each[name]:.0f} ms" for each in found)) for name in found[0]
+    ]
+    columns = ("longest gap if", f"{budget():,} rows", f"{bound():,} rows")
+    return Table("What could make the gap longer", columns, rows)
+
+
+def attention_of_gap() -> float:
+    """Attention's share of the longest iteration under the budget to try first."""
+    chunk = budget() - DECODES
+    load = calm().plus(IterationLoad.of(chunk=chunk, context=LONG - chunk))
+    return load.pairs * cost().pair_s / priced(budget()).seconds(load)
 
 
 def budget() -> int:

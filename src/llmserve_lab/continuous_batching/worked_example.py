@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from llmserve_lab import catalog
 from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
 from llmserve_lab.checks import UnknownKeyError
@@ -107,22 +105,6 @@ def chunk_parts(prefix: int, machine: IterationCost | None = None) -> dict[str, 
         "left": TARGET_S - rest_s,
         "chunk": float(machine.chunk_within(TARGET_S, load=beside, context=prefix)),
     }
-
-
-def last_chunk() -> int:
-    """Rows of the longest prompt's last chunk that keep the target, exactly.
-
-    What is cached before it is the prompt without the chunk itself.
-    """
-    beside = calm()
-    fits = range(1, LONG)
-    return bisect_right(
-        fits,
-        TARGET_S,
-        key=lambda c: cost().seconds(
-            beside.plus(IterationLoad.of(chunk=c, context=LONG - c))
-        ),
-    )
 
 
 def prompt_runs() -> Setting:

@@ -13,7 +13,7 @@ import numpy as np
 from llmserve_lab import catalog
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.record import recorded
-from llmserve_lab.disaggregation.served import LINK, known, load, value
+from llmserve_lab.disaggregation.served import LINK, PROMISED, known, load, value
 from llmserve_lab.engine import Chunked, Continuous, Disaggregated, Pool, simulate
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
@@ -163,4 +163,5 @@ def rates_table() -> Table:
     gpus, load_ = sum(SPLIT.values()), f"{PROMPT:,} in, {ANSWER} out"
     what = f"{model().name}, {gpus} × {device().name}, {load_}"
     caption = f"Requests/s: {what}, by prompts in an iteration of a prefill GPU"
-    return Table(caption, columns, rows, settings=FLEET | {"seed": 0})
+    settings = FLEET | {"seed": 0}
+    return Table(caption, columns, rows, settings=settings, band=PROMISED)

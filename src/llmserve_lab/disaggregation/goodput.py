@@ -207,7 +207,14 @@ def rate_kept(rates: Sequence[float], shares: Sequence[float]) -> float:
     """Largest rate up to which enough is kept, on straight lines between the rates.
 
     Below the first rate the line starts at nothing asked, all kept.
+
+    Raises:
+        ValueError: there is not one share for each rate.
     """
+    if len(rates) != len(shares):
+        raise ValueError(
+            f"shares must be as many as rates, {len(rates)}, got {len(shares)}"
+        )
     line = [(0.0, 1.0), *zip(rates, shares, strict=True)]
     for (low, above), (high, below) in pairwise(line):
         if below < ENOUGH:

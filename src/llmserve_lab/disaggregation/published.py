@@ -32,7 +32,7 @@ from llmserve_lab.disaggregation.goodput import (
     Best,
     best,
 )
-from llmserve_lab.disaggregation.served import known, load, value
+from llmserve_lab.disaggregation.served import PROMISED, SENT, known, load, value
 from llmserve_lab.engine import (
     Continuous,
     IterationCost,
@@ -174,7 +174,7 @@ def together_table() -> Table:
         f"Requests/s that {GPUS} GPUs carry under a TPOT of {said}, by the formulas: "
         f"{HERE}"
     )
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=PROMISED)
 
 
 def even_table() -> Table:
@@ -196,7 +196,7 @@ def even_table() -> Table:
         "iteration of a prefill GPU, two pools split into whole GPUs, and "
         "as many GPUs would let them be split"
     )
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=PROMISED)
 
 
 def goodput_table() -> Table:
@@ -248,7 +248,7 @@ def batch_table() -> Table:
     columns = ("prompt", "promised TPOT", *LIMITS, "batch")
     what = f"{model().name} on one {device().name}, answers of {ANSWER} tokens"
     caption = f"Most requests in a batch: {what}"
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=PROMISED)
 
 
 def fabrics_table(*prompts: int) -> Table:
@@ -267,4 +267,4 @@ def fabrics_table(*prompts: int) -> Table:
     heads = [f"{prompt:,} tokens" for prompt in prompts]
     caption = f"{model().name} on {device().name}: time to send a cache"
     columns = ("link", "reached", *heads, f"left over of {heads[-1]}")
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=SENT)

@@ -64,4 +64,4 @@ def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
     what = f"{model().name} on one {device().name}"
     caption = f"Mean TTFT, {what}, prompts of {prompt_len:,} tokens"
     settings = capacity_sim.FLEET | {"seed": 0}
-    return Table(caption, columns, rows, settings=settings)
+    return Table(caption, columns, rows, settings=settings, band=served.ALONE)

@@ -9,6 +9,7 @@ import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.disaggregation.goodput import DEFAULT
+from llmserve_lab.disaggregation.served import PROMISED
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
@@ -144,7 +145,8 @@ def table(reports: Mapping[str, Report]) -> Table:
     limits = (si(LIMITS[name], "s") for name in ("ttft_s", "tpot_s"))
     within = "share with a first token in {} and a TPOT of {}".format(*limits)
     title = f"{count} requests on the same GPUs"
-    return Table(title, columns, rows, notes=(f"{within}.".capitalize(),))
+    notes = (f"{within}.".capitalize(),)
+    return Table(title, columns, rows, notes=notes, band=PROMISED)
 
 
 def distributions(reports: Mapping[str, Report]) -> StaticFigure:

@@ -35,7 +35,8 @@ from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.engine.simulate import simulate
 from llmserve_lab.engine.speculation import Acceptance, Speculation
-from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
+from llmserve_lab.engine.timing.cost import IterationCost
+from llmserve_lab.engine.timing.load import IterationLoad
 
 __all__ = [
     "Acceptance",

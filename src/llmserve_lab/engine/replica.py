@@ -22,8 +22,8 @@ from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.engine.speculation import Speculation
-from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.engine.timing.iteration_span import IterationSpan
+from llmserve_lab.engine.timing.load import IterationLoad
 
 NOTHING = IterationLoad(0, 0, 0)
 
@@ -86,7 +86,7 @@ class Replica(BatchState):
         Raises:
             ValueError: it is longer than the model reads, or its cache would not fit.
         """
-        sequence.require_context(self.cost.max_context)
+        sequence.require_context(self.cost.max_context, leap=self.leap)
         stays = self.reserve_output or self.kv_transfer is None
         most = self.blocks(sequence.known + (sequence.left - 1 if stays else 0))
         if most > self.num_blocks:

@@ -11,8 +11,9 @@ from dataclasses import KW_ONLY, dataclass
 from random import Random
 
 from llmserve_lab.checks import of_type, whole, whole_number
-from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
+from llmserve_lab.engine.timing.cost import IterationCost
 from llmserve_lab.engine.timing.iteration_span import IterationSpan
+from llmserve_lab.engine.timing.load import IterationLoad
 
 MOST_DRAFTS = 1_024  # each is a pass of the model that drafts
 

@@ -47,7 +47,9 @@ class System:
         else:
             self._open("pool", deployment, _opened(deployment))
         pools = list(self.pools.values())
-        self.front, self.back = pools[0], pools[-1]  # one and the same if not split
+        # Requests come in at the front and are answered at the back. One pool is both,
+        # so that the event loop has no branch for a deployment that is not split.
+        self.front, self.back = pools[0], pools[-1]
         self.replicas = [each for pool in self.pools.values() for each in pool]
 
     def _open(
@@ -79,6 +81,8 @@ class System:
             outside_s = source.next_s
             if self._sent and self._sent[0][0] <= outside_s:
                 outside_s = self._sent[0][0]
+            # Times that differ by rounding alone are one moment: without the tolerance
+            # the order of events there would be that of rounding errors.
             if replica.run is not None and replica.end_s <= latest(outside_s):
                 self._commit(replica, source, record)
             elif outside_s == inf == replica.end_s:
@@ -149,6 +153,8 @@ class System:
 
     def _expect(self, there_s: float, sequence: Sequence, sender: Replica) -> None:
         """Queue an arrival; at the same moment, in the order in which it was sent."""
+        # The heap compares times exactly: what is one moment gets one number, and then
+        # the order of sending decides.
         for other_s, *_ in self._sent:
             if earliest(there_s) <= other_s <= latest(there_s):
                 there_s = other_s

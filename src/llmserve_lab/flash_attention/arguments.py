@@ -93,7 +93,12 @@ FEW_TILES = 4  # of keys: up to here neither
 
 
 def waves_filled(blocks: int, n_split: int, n_sms: int) -> float:
-    """Share of its waves that a decode fills with so many splits."""
+    """Share of its waves that a decode fills with so many splits.
+
+    Raises:
+        ValueError: an argument is below 1.
+    """
+    whole(blocks=blocks, n_split=n_split, n_sms=n_sms)
     waves = blocks * n_split / n_sms
     return waves / ceil(waves)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.catalog.evidence.attention import (
@@ -13,6 +15,7 @@ from llmserve_lab.catalog.evidence.attention import (
     STANDARD,
     SplitRun,
 )
+from llmserve_lab.checks import key_of
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import BYTES, BYTES_SUM, TILE_SIDE, head
 from llmserve_lab.page.table import Table
@@ -24,7 +27,7 @@ INTENSITY = {
     FLASH_THREE: f.TILED_INTENSITY,
 }
 LONGEST = FIGURE_LENGTHS[-1]
-SLOWER = "times slower"  # than the bound: the same in both tables
+LIMIT = "limit ÷"  # over what was measured
 
 
 def bound(code: str, prompt_len: int) -> float:
@@ -33,8 +36,7 @@ def bound(code: str, prompt_len: int) -> float:
     Raises:
         ValueError: nothing is measured for that code.
     """
-    if code not in INTENSITY:
-        raise ValueError(f"code must be one of {', '.join(CODES)}, got {code!r}")
+    key_of("code", code, CODES)
     gpu = device()
     reached = float(INTENSITY[code].at(head(prompt_len))) * float(gpu.hbm_bw)
     return min(reached, float(gpu.peak("bf16")))
@@ -76,17 +78,16 @@ def speed_table() -> Table:
         )
     columns = (
         "tokens",
-        *(part for code in ("standard", "FA-2", "FA-3") for part in (code, SLOWER)),
+        *(part for code in ("standard", "FA-2", "FA-3") for part in (code, LIMIT)),
         "each once",
-        "FA-3 slower",
+        f"FA-3: {LIMIT}",
     )
-    caption = "TFLOP/s of causal attention on an H100, heads of 128, beside two bounds"
+    caption = "TFLOP/s of causal attention on an H100, heads of 128, beside two limits"
     notes = (
-        "FA: FlashAttention. Times slower: the bound over what was measured; below "
-        "one, the bound is beaten. For standard attention every score comes from HBM, "
-        "for FA every tile.",
-        "Each once: the bound if every number passes once, and how many times slower "
-        "FA-3 is.",
+        "FA: FlashAttention. Limit ÷: the limit over what was measured, if every score "
+        "(standard) or every tile (FA) comes from HBM. Below one the kernel is faster: "
+        "a cache answers.",
+        "Each once: the limit if every number passes once, and the same for FA-3.",
     )
     return Table(caption, columns, rows, notes=notes)
 
@@ -147,33 +148,68 @@ def times_the_bound(*, split: bool) -> tuple[float, float]:
     return min(found), max(found)
 
 
-def gain_is_less() -> tuple[float, float]:
-    """Least and most by which the bounds exceed the measured gain of splits.
+@dataclass(frozen=True)
+class LongDecode:
+    """Seconds of attention in all layers, one request: by the model, and expected.
 
-    Both kinds of kernel are slower than their bounds, so part of that cancels.
+    ``model_s`` is at the datasheet's bandwidth, without splits and with them; the two
+    ranges are what measured kernels make of it.
     """
-    found = []
-    for run in evidence.DECODE_RUNS:
-        gain = float(run.unsplit_s) / float(run.split_s)
-        without, split = (decode_bound_s(run, split=each) for each in (False, True))
-        found.append(without / split / gain)
+
+    model_s: tuple[float, float]
+    unsplit_s: tuple[float, float]
+    split_s: tuple[float, float]
+    gain: tuple[float, float]
+
+    def token_s(self, rest_s: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        """A token without splits and with them, least and most; the rest stays."""
+        return (
+            (self.unsplit_s[0] + rest_s, self.unsplit_s[1] + rest_s),
+            (self.split_s[0] + rest_s, self.split_s[1] + rest_s),
+        )
+
+    def token_gain(self, rest_s: float) -> tuple[float, float]:
+        """Least and most that splits make of a token."""
+        without, split = self.token_s(rest_s)
+        return without[0] / split[1], without[1] / split[0]
+
+
+def one_request() -> tuple[SplitRun, SplitRun]:
+    """The two measured decodes of a single request, the shorter first."""
+    alone = [run for run in evidence.DECODE_RUNS if run.batch == 1]
+    short, long = sorted(alone, key=lambda run: run.context)
+    return short, long
+
+
+def times_the_model(*, split: bool) -> tuple[float, float]:
+    """How many times the model's time those two took, the least and the most."""
+    found = [
+        float(run.split_s if split else run.unsplit_s)
+        / decode_bound_s(run, split=split)
+        for run in one_request()
+    ]
     return min(found), max(found)
 
 
-def token_gains(
-    unsplit_s: float, split_s: float, *, rest_s: float
-) -> tuple[float, float]:
-    """Least and most that splits speed up a token with these bounds of attention.
+def long_decode(unsplit_s: float, split_s: float) -> LongDecode:
+    """What to expect of a request between those two, from the model's two times."""
+    without, split = (times_the_model(split=each) for each in (False, True))
+    unsplit = unsplit_s * without[0], unsplit_s * without[1]
+    in_splits = split_s * split[0], split_s * split[1]
+    gain = unsplit[0] / in_splits[1], unsplit[1] / in_splits[0]
+    return LongDecode((unsplit_s, split_s), unsplit, in_splits, gain)
 
-    Each pair of kernels measured is as many times slower than these bounds as it was
-    than its own; ``rest_s`` of the step, the weights, stays as it is.
+
+def gain_parts() -> tuple[float, float, float]:
+    """What FlashAttention-3's gain over standard attention is made of.
+
+    Fewer bytes; how much slower than its bytes standard attention is; how much faster
+    than its own FlashAttention-3. At the longest prompt that both did.
     """
-    found = []
-    for run in evidence.DECODE_RUNS:
-        without = unsplit_s * float(run.unsplit_s) / decode_bound_s(run, split=False)
-        split = split_s * float(run.split_s) / decode_bound_s(run, split=True)
-        found.append((without + rest_s) / (split + rest_s))
-    return min(found), max(found)
+    length, _ = over_standard()
+    tiled, plain = bound(FLASH_THREE, length), bound(STANDARD, length)
+    fast, slow = (float(CAUSAL_SPEED[c][length]) for c in (FLASH_THREE, STANDARD))
+    return tiled / plain, plain / slow, fast / tiled
 
 
 def over_standard() -> tuple[int, float]:
@@ -217,8 +253,8 @@ def decode_table() -> Table:
             text
             for measured, predicted in pairs
             for text in (
-                f"{1e6 * measured:,.1f} µs",
-                f"{1e6 * predicted:,.1f} µs",
+                f"{1e6 * measured:,.1f}",
+                f"{1e6 * predicted:,.1f}",
                 f"{measured / predicted:.2f}",
             )
         ]
@@ -226,8 +262,12 @@ def decode_table() -> Table:
     columns = (
         "requests",
         "tokens each",
-        *("unsplit", "bound", SLOWER),
-        *("split", "bound", SLOWER),
+        *("unsplit, µs", "model, µs", "ratio"),
+        *("split, µs", "model, µs", "ratio"),
     )
     caption = "Attention of one layer in decode on an A100, 16 query and 2 KV heads"
-    return Table(caption, columns, rows)
+    note = (
+        "Model: the wave model for unsplit kernels; for split ones, all keys and "
+        "values at the datasheet's bandwidth. Ratio: measured over model."
+    )
+    return Table(caption, columns, rows, notes=(note,))

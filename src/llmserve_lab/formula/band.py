@@ -83,9 +83,13 @@ class Band:
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """No band: the setting lies outside everything measured, and why."""
+    """No band: the setting lies outside everything measured, and why.
+
+    A ``part`` of what was measured whole has no measurement of its own.
+    """
 
     reason: str
+    part: bool = False
 
     def inverse(self) -> Unmeasured:
         """That of a rate: as little measured."""
@@ -94,14 +98,14 @@ class Unmeasured:
     @property
     def short(self) -> str:
         """What stands beside the number."""
-        return "outside everything measured"
+        return "not measured alone" if self.part else "outside everything measured"
 
     def record(self) -> Data:
         """As a page stores it."""
-        return {"outside": self.reason}
+        return {"outside": self.reason} | ({"part": True} if self.part else {})
 
     def __str__(self) -> str:
-        return f"outside everything measured: {self.reason}"
+        return f"{self.short}: {self.reason}"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,13 @@ TERMS = (
         ("running softmax",),
     ),
     Term(
+        "softmax weights",
+        "What a softmax makes of the scores of a query: positive numbers that add up "
+        "to one, with which the values are mixed.",
+        "flash_attention",
+        ("attention weights",),
+    ),
+    Term(
         "FlashDecoding",
         "Attention of a decode with the keys in splits, each read by a thread block "
         "of its own, and merged at the end.",

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.afd.experiments.random_settings import rule_errors
-from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.record import (
     ALL_SEEN,
     FOLDS,
@@ -147,11 +146,7 @@ def _nested(rows: Predictor, found: Trials) -> dict[str, Any]:
 
 
 def _together(rows: Predictor, found: Trials) -> dict[str, Any]:
-    """Bands of TPOT and TTFT held together, and those of a model that is quite new."""
-    numbers = [place for place, row in enumerate(rows.rows) if row in example.rows()]
-    model = rows.label("model") == example.MODEL
-    trial = found["model"]["tpot"][example.MODEL]
-    width = dict(zip(np.flatnonzero(model), trial.widths(), strict=True))
+    """Bands of TPOT and TTFT held together."""
     return {
         "both": {
             by: {
@@ -159,12 +154,6 @@ def _together(rows: Predictor, found: Trials) -> dict[str, Any]:
                 for name, both, kept in _held(rows, found[by], by)
             }
             for by in ("engine", "system")
-        },
-        "new model": {
-            str(rows.rows[place].clients): float(
-                f"{np.exp(stretch('tpot') * width[place]):.5g}"
-            )
-            for place in numbers
         },
     }
 

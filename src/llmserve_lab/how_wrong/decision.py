@@ -14,9 +14,9 @@ from math import ceil, expm1
 
 import numpy as np
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import key_of
 from llmserve_lab.how_wrong import example
-from llmserve_lab.how_wrong.record import chosen, record
+from llmserve_lab.how_wrong.record import chosen
 from llmserve_lab.validation import Band, MeasuredRow, Predictor, Setting
 from llmserve_lab.validation.bands import (
     TAILS,
@@ -167,19 +167,8 @@ def near_band(rule: str) -> tuple[float, float]:
         "even": (float(np.exp(-half)), float(np.exp(half))),
         "wide": (float(np.exp(-wide)), float(np.exp(wide))),
     }
-    if rule not in found:
-        raise UnknownKeyError(f"rule must be one of {', '.join(found)}, got {rule!r}")
+    key_of("rule", rule, found)
     return found[rule]
-
-
-def without_the_model(row: MeasuredRow) -> Band:
-    """The band of TPOT, had the book never seen any row of the row's model.
-
-    Constants *and* the errors that make the band are then those of the other models.
-    """
-    factor = record()["together"]["new model"][str(row.clients)]
-    rows, _ = near_rows("tpot", row)
-    return Band(1 / factor - 1, factor - 1, "rows of other models", len(rows))
 
 
 @dataclass(frozen=True)
@@ -188,7 +177,8 @@ class Worth:
 
     Devices saved in the mean of what it may find: of all the nearest rows' errors
     beside the plan by the band, and of the ``n_alike`` of the same engine beside the
-    plan that knows the engine. ``share`` of them make the plan smaller.
+    plan that knows the engine. ``share`` of them make the plan smaller. ``middle`` and
+    ``worst`` are two errors of the engine, and the devices that each would need.
     """
 
     saved: float
@@ -197,6 +187,8 @@ class Worth:
     n_alike: int
     share: float
     share_alike: float
+    middle: tuple[float, int]
+    worst: tuple[float, int]
 
 
 def worth() -> Worth:
@@ -215,6 +207,10 @@ def worth() -> Worth:
         len(saved_alike),
         float((saved > 0).mean()),
         float((saved_alike > 0).mean()),
+        *(
+            (float(each), example.TP * servers_found(float(each)))
+            for each in np.sort(error[alike])[[alike.sum() // 2, 0]]
+        ),
     )
 
 

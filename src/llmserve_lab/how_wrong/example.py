@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import mean, median
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import key_of
 from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
@@ -91,8 +91,7 @@ def worked(machine: str) -> tuple[WorkedRow, ...]:
     Raises:
         LookupError: there is no such machine.
     """
-    if machine not in MACHINES:
-        raise UnknownKeyError(f"machine must be one of {MACHINES}, got {machine!r}")
+    key_of("machine", machine, MACHINES)
     true = measured_ms()
     made = true if machine == "measured" else tpot_ms(_reached(machine))
     return tuple(

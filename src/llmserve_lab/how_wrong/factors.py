@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 
 from llmserve_lab.checks import UnknownKeyError
-from llmserve_lab.how_wrong import decision, example, fairness
+from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.record import chosen, record, validated
 from llmserve_lab.validation import Setting
-from llmserve_lab.validation.bands import TAILS, half_width, logs, nearest
+from llmserve_lab.validation.bands import INSIDE, TAILS, half_width, logs, nearest
 from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.unit_work import Floats
 
@@ -59,14 +59,14 @@ def _nested(by: str, kind: Kind, name: str) -> tuple[float, float]:
 
 
 @cache
-def beyond(rule: Rule) -> Floats:
+def beyond(rule: Rule, kind: Kind = "tpot") -> Floats:
     """Measured time over the longest that a rule allows, of the engine's rows.
 
     Rows with a public script, the model left out of the constants. The factor of a row
     is made from the nearest rows of *other* servers, and the power of the band is the
     one chosen without the engine. Above 1 the row was slower than the rule allows.
     """
-    rows, error = chosen("tpot", "model")
+    rows, error = chosen(kind, "model")
     server = np.array([row.server for row in rows])
     numbers = np.array([logs(Setting.of(row)) for row in rows])
     found = []
@@ -77,102 +77,80 @@ def beyond(rule: Rule) -> Floats:
         known = [rows[each] for each in other]
         near = other[nearest(known, numbers[other], Setting.of(row))]
         alike = [rows[each].engine == decision.ENGINE for each in near]
-        found.append(1 / (1 + error[place]) / _factor(rule, error[near], alike))
+        found.append(1 / (1 + error[place]) / _factor(rule, kind, error[near], alike))
     return np.array(found)
 
 
-def _factor(rule: Rule, error: Floats, alike: list[bool]) -> float:
+def _factor(rule: Rule, kind: Kind, error: Floats, alike: list[bool]) -> float:
     """What a rule multiplies a prediction with, from the nearest errors."""
     if rule == "prediction":
         return 1.0
     if rule == "engine":
         return float(1 / (1 + np.percentile(error[alike], TAILS[0])))
-    power = nested_power("engine", "tpot", decision.ENGINE)
+    power = nested_power("engine", kind, decision.ENGINE)
     return float(np.exp(power * half_width(error)))
 
 
-def risk(rule: Rule, slack: float = 1.0) -> float:
+def risk(rule: Rule, slack: float = 1.0, *, kind: Kind = "tpot") -> float:
     """Share of the engine's rows that were slower than a rule allows.
 
     ``slack`` is by how much the plan's longest time stays below the promise.
     """
-    return float((beyond(rule) > slack).mean())
+    return float((beyond(rule, kind) > slack).mean())
 
 
 @dataclass(frozen=True)
-class Tested:
-    """Factors for the example's server by one rule, and what that very rule held.
+class FactorCase:
+    """What is known of a server, the factors to plan with, and what such ones held.
 
-    Two powers are the least and the greatest that were chosen, and so are the factors.
+    The factors are those for the example's load. ``promised`` is the share that they
+    are made to hold, ``held`` what they held of rows that did not make them; of TPOT
+    and of TTFT.
     """
 
-    name: str
-    powers: tuple[float, ...]
-    factors: tuple[float, ...]
-    test: str
-    held: float
-    in_sample: bool = False
+    known: str
+    rule: str
+    factors: tuple[float, float]
+    promised: float
+    held: tuple[float, float]
 
 
-def tested() -> tuple[Tested, ...]:
-    """The factors that the chapter speaks of, for the load that the text works.
+KINDS: tuple[Kind, Kind] = ("tpot", "ttft")
 
-    A line's factor has the power that was scored, and its share is of that power.
-    """
+
+def cases() -> tuple[FactorCase, FactorCase]:
+    """Either the engine has served the model on such GPUs, or it has not."""
     row = example.rows()[AT]
     load = next(each for each in decision.loads() if each.clients == row.clients)
-    power = decision.power("tpot")
-    even = load.tpot.factor ** (1 / power)
-    chosen_again = [
-        nested_power("engine", "tpot", name) for name in record()["nested"]["engine"]
-    ]
-    ends = (min(chosen_again), max(chosen_again))
-    alone = nested_power("model", "tpot", example.MODEL)
-    others = (1 + decision.without_the_model(row).high) ** (1 / power)
-    known = decision.own_factor("tpot", row, 3)
-    held = nested_held("model", "tpot", example.MODEL)
+    own_tpot, own_ttft = (decision.own_factor(kind, row, 3) for kind in KINDS)
+    engine_tpot, engine_ttft = (1 - risk("engine", kind=kind) for kind in KINDS)
+    new_tpot, new_ttft = (nested_held("engine", kind) for kind in KINDS)
     return (
-        Tested("near rows", (), (even,), "servers of the 70B", _near_held()),
-        Tested("near rows", (), (even,), "engines", _even()),
-        Tested(
-            "near rows",
-            ends,
-            tuple(even**each for each in ends),
-            "engines",
-            nested_held("engine", "tpot"),
+        FactorCase(
+            "your engine has served your model on this kind of GPU",
+            "that engine’s near rows",
+            (own_tpot, own_ttft),
+            1 - TAILS[0] / 100,
+            (engine_tpot, engine_ttft),
         ),
-        Tested(
+        FactorCase(
+            "one of the three is new, or they have not met",
             "book’s band",
-            (power,),
-            (load.tpot.factor,),
-            "engines",
-            fairness.covered("engine", "tpot"),
-            in_sample=True,
+            (load.tpot.factor, load.ttft.factor),
+            INSIDE,
+            (new_tpot, new_ttft),
         ),
-        Tested("no 70B rows", (alone,), (others**alone,), "the 70B", held),
-        Tested("vLLM’s rows", (), (known,), "servers of vLLM", 1 - risk("engine")),
     )
 
 
-def nested_shares(kind: Kind) -> list[float]:
-    """What bands held of each name, their power chosen without it."""
-    return [
-        nested_held(by, kind, name)
+def least_held(kind: Kind) -> tuple[float, str]:
+    """The name of which bands held least, their power chosen without it, and how much.
+
+    Of models, engines and kinds of GPU.
+    """
+    return min(
+        (nested_held(by, kind, name), name)
         for by, names in record()["nested"].items()
         for name in names
         if _known(by, kind, name)
-    ]
-
-
-def _near_held() -> float:
-    return fairness.used_bands_held(example.MODEL)
-
-
-def _even() -> float:
-    return fairness.covered("engine", "tpot", rule="even")
-
-
-def near_servers() -> tuple[int, int]:
-    """Servers among the nearest rows of the load that the text works, and rows."""
-    rows, _ = decision.near_rows("tpot", example.rows()[AT])
-    return len({row.server for row in rows}), len(rows)
+    )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
 from llmserve_lab.catalog.evidence import serving
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import UnknownKeyError, key_of
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.record import chosen, row_errors
-from llmserve_lab.validation import Predictor, Setting, dense_rows, errors
-from llmserve_lab.validation.bands import half_width, logs, nearest
+from llmserve_lab.validation import Predictor, dense_rows, errors
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.fit import TTFT_WEIGHT, UNKNOWN_WEIGHT
 from llmserve_lab.validation.prediction import Kind
@@ -56,8 +57,7 @@ def covered(
     Raises:
         LookupError: there is no such rule, or the name was not left out.
     """
-    if rule not in RULES:
-        raise UnknownKeyError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+    key_of("rule", rule, RULES)
     tried = validated()["coverage"]["tried"][by][kind]
     if name is not None and name not in tried:
         raise UnknownKeyError(f"name must be one of {', '.join(tried)}, got {name!r}")
@@ -67,25 +67,29 @@ def covered(
 
 
 @cache
-def used_bands_held(model: str, engine: str | None = None) -> float:
-    """Share of a model's rows inside the factor of near rows, for TPOT: no power.
+def own_runs(which: Literal["fewest", "most", "both"]) -> tuple[float, float]:
+    """Mean TPOT error of loads between a server's fewest and most clients.
 
-    Constants without the model; errors of the nearest rows of all *other servers*, also
-    of that model. Nothing was chosen by the rows that are scored: cross-validated.
+    As predicted with the model left out; and where the server was run once before, with
+    its ``which`` clients and the same lengths: then the predictions are divided by
+    predicted over measured of those runs (of both, by the geometric mean). None of the
+    scored loads was run for it: cross-validated.
     """
-    every, error = chosen("tpot", "model")
-    server = np.array([row.server for row in every])
-    numbers = np.array([logs(Setting.of(row)) for row in every])
-    held = []
-    for name in sorted({row.server for row in every if row.model == model}):
-        other = np.flatnonzero(server != name)
-        rows, places = [every[place] for place in other], numbers[other]
-        for own in np.flatnonzero(server == name):
-            if engine in (None, every[own].engine):
-                near = nearest(rows, places, Setting.of(every[own]))
-                half = half_width(error[other][near])
-                held.append(abs(np.log1p(error[own])) <= half)
-    return float(np.mean(held))
+    rows, error = chosen("tpot", "model")
+    kept = dict[tuple[object, ...], list[tuple[int, float]]]()
+    for row, each in zip(rows, np.log1p(error), strict=True):
+        key = (row.server, row.prompt_len, row.output_len)
+        kept.setdefault(key, []).append((row.clients, float(each)))
+    before, after = [], []
+    for loads in kept.values():
+        if len(loads) < 3:  # nothing lies between
+            continue
+        (_, few), *between, (_, many) = sorted(loads)
+        shift = {"fewest": few, "most": many, "both": (few + many) / 2}[which]
+        before += [each for _, each in between]
+        after += [each - shift for _, each in between]
+    one, other = (float(np.abs(np.expm1(each)).mean()) for each in (before, after))
+    return one, other
 
 
 def mean_of(**labels: object) -> float:
@@ -95,10 +99,25 @@ def mean_of(**labels: object) -> float:
         ValueError: there is no such row.
     """
     size = np.abs(row_errors("tpot", "model"))
+    return float(size[_labelled(labels)].mean())
+
+
+def times_as_long(**labels: object) -> list[float]:
+    """Measured over predicted TPOT of the rows with some labels, the longest first.
+
+    Raises:
+        ValueError: there is no such row.
+    """
+    error = row_errors("tpot", "model")[_labelled(labels)]
+    return sorted((float(each) for each in 1 / (1 + error)), reverse=True)
+
+
+def _labelled(labels: Mapping[str, object]) -> list[bool]:
+    """Which rows have some labels; at least one has."""
     own = [
         all(getattr(row, name) == value for name, value in labels.items())
         for row in dense_rows()
     ]
     if not any(own):
         raise ValueError(f"labels must be those of a row, got {labels}")
-    return float(size[own].mean())
+    return own

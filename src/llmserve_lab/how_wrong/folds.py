@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import UnknownKeyError, key_of
 from llmserve_lab.how_wrong.record import ends_of, record, row_errors
 from llmserve_lab.validation import ServingConstants
 from llmserve_lab.validation.intervals import Interval
@@ -55,8 +55,7 @@ def folds(by: str) -> tuple[Fold, ...]:
         LookupError: nothing was left out by that label.
     """
     known = record()["folds"]
-    if by not in known:
-        raise UnknownKeyError(f"by must be one of {', '.join(known)}, got {by!r}")
+    key_of("by", by, known)
     label = np.array([getattr(row, by) for row in dense_rows()])
     error = row_errors("tpot", by)
     found = [

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import key_of
 from llmserve_lab.validation import DATASHEET, ServingConstants, constants
 from llmserve_lab.validation.intervals import Interval, mean_interval
 from llmserve_lab.validation.prediction import KINDS, Kind
@@ -69,13 +69,9 @@ def row_errors(kind: Kind, left_out: str) -> Floats:
     Raises:
         LookupError: there is no such kind of time, or nothing of that name is left out.
     """
-    if kind not in KINDS:
-        raise UnknownKeyError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    key_of("kind", kind, KINDS)
     known = record()["errors"]
-    if left_out not in known:
-        raise UnknownKeyError(
-            f"left_out must be one of {', '.join(known)}, got {left_out!r}"
-        )
+    key_of("left_out", left_out, known)
     return PLACES * np.array(known[left_out][kind], dtype=np.float64)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import key_of
 from llmserve_lab.engine import Chunked, ContinuousWithBudget, Request
 from llmserve_lab.validation import MeasuredRow, Predictor
 from llmserve_lab.validation.exposure import exposures_of
@@ -32,8 +32,7 @@ def retold(predictor: Predictor, line: str) -> Predictor:
     Raises:
         LookupError: there is no such line.
     """
-    if line not in LINES:
-        raise UnknownKeyError(f"line must be one of {', '.join(LINES)}, got {line!r}")
+    key_of("line", line, LINES)
     protocols = [_protocol(row, line) for row in predictor.rows]
     exposures = [
         exposures_of(row, protocol=protocol, requests=_requests(row, line))

@@ -80,7 +80,7 @@ def terms(reached: ServingConstants | None = None) -> tuple[CostTerm, ...]:
     read = f"{1e3 * cost.weights_s:.3f} ms"
     return (
         CostTerm(
-            "weights and products, no prompt",
+            "products",
             f"{per_cent(calm.share, 2)} of iterations: read "
             f"{bill.weight_bytes / 1e9:.2f} GB at {speed:.3f} TB/s = {read}; "
             f"compute {calm.tokens:.1f} tokens × "
@@ -89,7 +89,7 @@ def terms(reached: ServingConstants | None = None) -> tuple[CostTerm, ...]:
             calm.share * calm.seconds,
         ),
         CostTerm(
-            "weights and products, with a prompt",
+            "products, prompt",
             f"{per_cent(busy.share, 2)} of iterations: compute {busy.tokens:,.0f} "
             "tokens = "
             f"{1e3 * busy.computing_s:.2f} ms; reading as above, half hidden",
@@ -102,7 +102,7 @@ def terms(reached: ServingConstants | None = None) -> tuple[CostTerm, ...]:
             found.kv_tokens * cost.kv_token_s,
         ),
         CostTerm(
-            "attention of queries and keys",
+            "attention",
             f"{found.pairs:,.0f} pairs × {bill.pair_flops / 1e6:.3f} MFLOP at "
             f"{bill.peak_16 * reached.compute / 1e12:,.0f} TFLOP/s",
             found.pairs * cost.pair_s,
@@ -118,8 +118,8 @@ def terms(reached: ServingConstants | None = None) -> tuple[CostTerm, ...]:
             cost.overhead_s,
         ),
         CostTerm(
-            "layers, three times more with a prompt",
-            f"{per_cent(found.prompts, 2)} of iterations: 3 × "
+            "layers, prompt",
+            f"{per_cent(found.prompts, 2)} of iterations: three times more, 3 × "
             f"{1e3 * cost.overhead_s:.3f} ms",
             found.prompts * cost.prompt_s,
         ),

@@ -13,7 +13,7 @@ def with_ends(mean: float, ends: tuple[float, float] | None, digits: int = 1) ->
     if ends is None:
         return per_cent(mean, digits)
     low, high = (f"{100 * each:.{digits}f}" for each in ends)
-    return f"{per_cent(mean, digits)} ({low} to {high})"
+    return f"{per_cent(mean, digits)} ({low}–{high})"
 
 
 def bare_ends(mean: float, ends: tuple[float, float] | None) -> str:

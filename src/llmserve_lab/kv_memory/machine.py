@@ -121,10 +121,10 @@ def printed_blocks() -> int:
     return int(float(log_of(running_example.model().name).cache) // block)
 
 
-def with_kept(bytes_: float) -> int:
+def with_kept(bytes_: float, share: Cited = MEMORY_SHARE) -> int:
     """Whole blocks of the running example if so many bytes are set aside."""
     kept_ = Cited(bytes_, "byte", "measured", PROFILES)
-    return int(float(f.NUM_BLOCKS.at(room() | {"beside_bytes": kept_})))
+    return int(float(f.NUM_BLOCKS.at(room(share) | {"beside_bytes": kept_})))
 
 
 def beside_at(slots: int) -> float:
@@ -146,6 +146,15 @@ def beside_at(slots: int) -> float:
 def slot_bytes() -> float:
     """Working space for one more request of the limit, where sampling decides."""
     return float(log_of(running_example.model().name).peak) / float(DEFAULT_SEQS)
+
+
+def slots_at_full_length(tokens: int) -> int:
+    """The largest limit on requests that fits at full length, its own room deducted."""
+    blocks = -(-tokens // BLOCK)
+    slots = 1
+    while with_kept(beside_at(slots + 1)) // blocks > slots:
+        slots += 1
+    return slots
 
 
 def served(reserved_tokens: float) -> int:

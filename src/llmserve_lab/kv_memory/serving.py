@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from statistics import median
-from typing import Any
 
 import numpy as np
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.engine import (
     Chunked,
+    IterationLoad,
     LeastLoaded,
     Pool,
     PrefixAware,
@@ -125,8 +126,7 @@ def routed(
     Raises:
         ValueError: there is no routing of this name.
     """
-    if name not in ROUTINGS:
-        raise ValueError(f"name must be one of {', '.join(ROUTINGS)}, got {name!r}")
+    key_of("name", name, ROUTINGS)
     pool = _pool(ROUTINGS[name], max_batch=max_batch, kv_blocks=kv_blocks)
     requests = trace(many=many, rate=rate, hot=hot)
     return _summed(requests, simulate(requests, pool), skip)
@@ -165,20 +165,23 @@ def hot_reads() -> float:
 
 
 @cache
-def hot_queue() -> tuple[int, float]:
-    """Requests that wait when the last has arrived, and how long until all have begun.
-
-    On the popular assistant's replica, if a hash chooses it; in seconds.
-    """
-    requests, sticky = trace(rate=HOT_RATE, hot=HOT), Sticky()
-    targets: list[Any] = [None] * REPLICAS
-    popular = next(each for each in requests if each.prefix and each.prefix[0] == 0)
-    place = sticky.choose(targets, popular)
-    report = simulate(requests, _pool(sticky))
+def hot_tokens(name: str, *, max_batch: int = WIDE_BATCH) -> float:
+    """Mean time of a token in the answers of the popular assistant, in seconds."""
+    requests = trace(rate=HOT_RATE, hot=HOT)
+    report = simulate(requests, _pool(ROUTINGS[name], max_batch=max_batch))
     ids = np.asarray(report.id, dtype=int)  # in the order in which they are complete
-    here = [sticky.choose(targets, requests[each]) == place for each in ids]
-    late = np.asarray(report.first_token_s)[here] - requests[-1].arrival_s
-    return int(np.sum(late > 0)), float(np.max(late))
+    popular = np.array([(requests[each].prefix or (1,))[0] == 0 for each in ids])
+    written = np.array([requests[each].output_len > 1 for each in ids])
+    return float(np.mean(np.asarray(report.tpot_s)[popular[written]]))
+
+
+def step_s(requests: int, held: float) -> float:
+    """Seconds of a step that writes a token for each of so many requests.
+
+    Each has ``held`` tokens in cache.
+    """
+    cached = round(requests * held)
+    return cost().seconds(IterationLoad(requests, cached + requests, cached, requests))
 
 
 def warm(name: str, *, kv_blocks: int | None = None) -> Routed:
@@ -222,7 +225,7 @@ class Preempted:
 FULL_LOAD = 256  # requests at once, more than the blocks hold when answers have grown
 FEW_BLOCKS = 12_000
 BURST_PROMPT, BURST_ANSWER = 500, 600  # tokens of each
-LINKS = tuple(1e9 * gb for gb in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 63))  # byte/s
+LINKS = tuple(1e9 * gb for gb in (2, 12, 63))  # byte/s
 SAFE_BATCH = FEW_BLOCKS // -(-(BURST_PROMPT + BURST_ANSWER) // BLOCK)
 
 

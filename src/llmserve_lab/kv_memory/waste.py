@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog.evidence.packing import AZURE_ANSWERS, AZURE_PROMPTS
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import key_of, whole
 from llmserve_lab.paged_cache import PagedAllocator
 from llmserve_lab.workloads import Empirical
 
@@ -46,10 +46,7 @@ def lives(service: str, *, seed: int = 0) -> tuple[tuple[int, int], ...]:
     Raises:
         ValueError: the trace has no such service.
     """
-    if service not in AZURE_PROMPTS:
-        raise ValueError(
-            f"service must be one of {', '.join(SERVICES)}, got {service!r}"
-        )
+    key_of("service", service, SERVICES)
     rng = np.random.default_rng(seed)
     prompts = Empirical(AZURE_PROMPTS[service]).draw(rng, LIVES)
     answers = Empirical(AZURE_ANSWERS[service]).draw(rng, LIVES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank, run
+from llmserve_lab.collectives import Rank, run
 from llmserve_lab.formula.text import si
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.parallel import pack, row_bytes

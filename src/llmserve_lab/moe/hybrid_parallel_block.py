@@ -18,8 +18,8 @@ import numpy as np
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import whole
-from llmserve_lab.cluster import Ledger, Rank, run
-from llmserve_lab.cluster.group import group
+from llmserve_lab.collectives import Ledger, Rank, run
+from llmserve_lab.collectives.group import group
 from llmserve_lab.moe.layer import MoeLayer
 from llmserve_lab.moe.parallel import Copies, expert_parallel
 from llmserve_lab.moe.placement import Placement, contiguous

@@ -15,6 +15,7 @@ from math import comb
 import numpy as np
 
 from llmserve_lab.catalog import accelerator
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.exchange_time import exchange_s, start_s
 from llmserve_lab.moe.grouped_router import busiest_reads
@@ -37,6 +38,7 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT
 
 CONTEXT = PROMPT + ANSWER // 2  # cached tokens of a request, half way through
+LAYER = Unmeasured("a layer, of which only dispatch and combine were measured", True)
 PROMISED_S = 25e-3  # of a token, that a service might promise
 LATER_S = 40e-3  # a deadline at which the smallest group has caught up
 LONG_CONTEXTS = (1_200, 4_096, 32_768)  # tokens of a request
@@ -188,7 +190,7 @@ def rate_table() -> Table:
         *("half works", "half sends", "overlapped"),
     )
     title = f"An MoE layer in µs, {ROWS:.0f} tokens on each H800, computed"
-    return Table(title, columns, rows)
+    return Table(title, columns, rows, band=LAYER)
 
 
 def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
@@ -294,4 +296,4 @@ def hot_table(hot_share: float, ep: float = 8.0) -> Table:
         f"One layer's experts on {ep:.0f} {name}: the GPU that reads most among equal "
         f"ones, and a hot one to which {hot_share:.0%} are drawn"
     )
-    return Table(title, columns, rows)
+    return Table(title, columns, rows, band=LAYER)

@@ -90,9 +90,10 @@ def dropped_share(loads: Integers, capacity_factor: float = CAPACITY) -> float:
     """Share of all choices that are above the capacity of their expert.
 
     Raises:
-        ValueError: the factor is not above 0.
+        ValueError: the factor is not above 0, or nothing is loaded.
     """
     positive("capacity_factor", capacity_factor)
+    positive("sum of loads", loads.sum())
     room = capacity_factor * loads.mean()
     return float(np.maximum(loads - room, 0).sum() / loads.sum())
 

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from llmserve_lab.checks import one_of
-from llmserve_lab.cluster import Ledger, Rank, run
+from llmserve_lab.collectives import Ledger, Rank, run
 from llmserve_lab.moe.layer import MoeLayer
 from llmserve_lab.moe.placement import Placement, contiguous
 from llmserve_lab.transformer.arithmetic import Array, Integers

@@ -15,7 +15,7 @@ from llmserve_lab.notation.model import *
 from llmserve_lab.notation.iteration import *
 from llmserve_lab.notation.machine import *
 from llmserve_lab.notation.roofline import *
-from llmserve_lab.notation.cluster import *
+from llmserve_lab.notation.collectives import *
 from llmserve_lab.notation.tensor_parallel import *
 from llmserve_lab.notation.end_to_end import *
 from llmserve_lab.notation.varlen import *

@@ -113,7 +113,7 @@ idle_attn = Quantity(
     r"\varphi_A", "dimensionless", "share of time that Attention waits"
 )
 idle_ffn = Quantity(r"\varphi_F", "dimensionless", "share of time that the FFN waits")
-n_draft = Quantity(r"\gamma", "token/request", "drafted tokens per step")
+n_draft = Quantity(r"\gamma", "token/request", "drafted tokens of a pass")
 experts_per_card = Positive(
     r"E_{\mathrm{card}}", "dimensionless", "routed experts that an FFN card holds"
 )

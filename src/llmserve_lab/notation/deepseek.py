@@ -193,7 +193,7 @@ stages_s = Positive(
     "time of the stages of two halves that wait for each other",
 )
 halves_s = Positive(r"t_{\mathrm{half}}", "s", "time of a step in two halves")
-accepted = Positive(r"a_{\mathrm{tok}}", "token/request", "tokens that a step leaves")
+accepted = Positive(r"a_{\mathrm{tok}}", "token/request", "tokens that a pass yields")
 twin_step_s = Positive(r"t_{\mathrm{twin}}", "s", "time of a step")
 user_tokens_per_s = Positive(
     r"X_{\mathrm{user}}",

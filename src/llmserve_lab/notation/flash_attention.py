@@ -9,19 +9,29 @@ from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive, Share
 
 max_before = Quantity(
-    r"x_{\max}^{-}", "dimensionless", "largest score before a tile", minimum=-math.inf
+    r"m_{\mathrm{old}}",
+    "dimensionless",
+    "largest score before a tile",
+    minimum=-math.inf,
 )
 max_now = Quantity(
-    r"x_{\max}", "dimensionless", "largest score after a tile", minimum=-math.inf
+    r"m_{\mathrm{new}}",
+    "dimensionless",
+    "largest score after a tile",
+    minimum=-math.inf,
 )
 sum_before = Quantity(
-    "Z^{-}", "dimensionless", "running sum of exp(score − maximum) before a tile"
+    r"Z_{\mathrm{old}}",
+    "dimensionless",
+    "running sum of exp(score − maximum) before a tile",
 )
 tile_sum = Quantity(
     r"Z_{\mathrm{tile}}", "dimensionless", "sum of exp(score − maximum) in a tile"
 )
 running_sum = Positive(
-    "Z", "dimensionless", "running sum of exp(score − maximum) after a tile"
+    r"Z_{\mathrm{new}}",
+    "dimensionless",
+    "running sum of exp(score − maximum) after a tile",
 )
 out_1 = Quantity(
     "o_1", "dimensionless", "output of the first split alone", minimum=-math.inf
@@ -53,10 +63,10 @@ tile_stages = Count(
 bytes_number = Positive(
     r"\operatorname{num}_b",
     "byte/element",
-    "bytes per number of queries, keys, values, scores and output",
+    "bytes per number that is not a running sum",
 )
 bytes_sum = Positive(
-    r"\operatorname{acc}_b", "byte/element", "bytes per number that is summed up"
+    r"\operatorname{acc}_b", "byte/element", "bytes per number that is a running sum"
 )
 square_bytes = Positive(
     r"M_{\square}", "byte", "bytes of the scores of a layer, all pairs and heads"

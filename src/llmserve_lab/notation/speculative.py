@@ -13,7 +13,10 @@ draft_place = Count(
     r"i_{\mathrm{d}}", "dimensionless", "place of a draft in its chain, from 1 on"
 )
 survival = Quantity(
-    r"s_i", "dimensionless", "chance that draft i and all before it are kept", maximum=1
+    r"s_{i_{\mathrm{d}}}",
+    "dimensionless",
+    "chance that this draft and all before it are kept",
+    maximum=1,
 )
 draft_cost = Quantity(
     r"c_{\mathrm{d}}",

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from llmserve_lab.checks import key_of
+
 ENGINE, VERSION = "vLLM", "0.33.0"
 SOURCE = "https://github.com/vllm-project/vllm/blob/v0.33.0/"
 DOCS = "https://docs.vllm.ai/en/v0.33.0/"
@@ -288,6 +290,5 @@ def named(concept: str) -> Named:
     Raises:
         ValueError: the table has no such concept; the message lists those it has.
     """
-    if concept not in NAMES:
-        raise ValueError(f"concept must be one of {', '.join(NAMES)}, got {concept!r}")
+    key_of("concept", concept, NAMES)
     return NAMES[concept]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.formula.breaking import broken
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.html import display, inline
@@ -34,7 +35,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "kv_memory": ("kv_memory",),
         "speculative_decoding": ("speculative",),
         "quantization": ("quantization",),
-        "tensor_parallel": ("cluster", "tensor_parallel"),
+        "tensor_parallel": ("collectives", "tensor_parallel"),
         "parallelism": ("parallelism",),
         "mixture_of_experts": ("moe",),
         "disaggregation": ("disaggregation",),
@@ -54,10 +55,7 @@ def formulas_of(chapter: str) -> tuple[Formula, ...]:
     Raises:
         ValueError: the book has no such chapter.
     """
-    if chapter not in CHAPTERS:
-        raise ValueError(
-            f"chapter must be one of {', '.join(CHAPTERS)}, got {chapter!r}"
-        )
+    key_of("chapter", chapter, CHAPTERS)
     own = {
         item.label
         for module in modules("formulas", *CHAPTERS[chapter])

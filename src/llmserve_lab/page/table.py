@@ -15,6 +15,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
+from llmserve_lab.formula.band import ErrorBand
 from llmserve_lab.formula.origin import CellRun, Sourced
 from llmserve_lab.formula.text import plain, without_links
 from llmserve_lab.page.band_beside import shown
@@ -26,6 +27,7 @@ from llmserve_lab.page.number_record import Provenance, marked
 Cell = str | int | float
 NUMBER_LIKE = re.compile(r"[~≈<>≤≥]?\s*[-−+]?\.?\d")
 EMPTY = ("", "–", "—")
+BAND = "error band"
 WRAP = "table-wrap tex2jax_process mathjax_process"  # cells may hold \( … \)
 
 
@@ -47,7 +49,8 @@ class Table:
     A cell may refer to a note by its number: ``"80 GB [2]"``. A :class:`Sourced` cell
     says where its number is from, one made by ``banded`` how far off such numbers were;
     the others are from the run that made the table,
-    whose ``settings`` (text, numbers, or cited numbers) are kept with it.
+    whose ``settings`` (text, numbers, or cited numbers) are kept with it. Where all
+    numbers are predictions of one kind, ``band`` says below how far off they are.
 
     Raises:
         TypeError: a cell is neither text nor a number.
@@ -61,6 +64,7 @@ class Table:
     notes: Sequence[str] = ()
     row_headers: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    band: ErrorBand | None = None
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
@@ -105,6 +109,8 @@ class Table:
         notes = [
             f"[{i}] {without_links(note)}" for i, note in enumerate(self.notes, start=1)
         ]
+        if self.band is not None:
+            notes.append(f"{BAND}: {self.band}")
         below = ["", *notes] if notes else []
         return "\n".join([self.caption, "", lines[0], rule, *lines[1:], *below])
 
@@ -113,7 +119,7 @@ class Table:
         caption, book = escape(self.caption), Provenance()
         # What every number is from that does not say otherwise.
         run = this_run(self.settings) if any(self.numeric) else None
-        mark = f' data-run="{book.number(run)}"' if run else ""
+        mark = f' data-run="{book.number(run, band=self.band)}"' if run else ""
         head = "".join(_heading(*pair) for pair in self._headed(self.columns))
         rows = ("".join(self._cells(row, book, run)) for row in self.rows)
         body = "\n".join(f"<tr>{row}</tr>" for row in rows)
@@ -123,6 +129,7 @@ class Table:
             f"<thead>\n<tr>{head}</tr>\n</thead>\n"
             f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
             + self._notes()
+            + self._banded()
             + book.script()
         )
 
@@ -145,6 +152,13 @@ class Table:
                 yield f'<th scope="row">{text}</th>'
             else:
                 yield f"<td{_align(number)}>{text}</td>"
+
+    def _banded(self) -> str:
+        """The error band of all numbers, below the notes."""
+        said = f"{BAND}: {self.band}"
+        return (
+            "" if self.band is None else f'\n<p class="table-notes">{escape(said)}</p>'
+        )
 
     def _notes(self) -> str:
         items = "\n".join(f"<li>{linked(escape(note))}</li>" for note in self.notes)

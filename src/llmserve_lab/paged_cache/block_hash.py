@@ -8,10 +8,10 @@ of the block before it says just that.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from hashlib import sha256
 
-from llmserve_lab.checks import NotWholeError, is_whole, whole
+from llmserve_lab.checks import NotWholeError, is_whole, of_type, whole
 
 MOST_ID = 2**63
 ROOT = sha256(b"llmserve_lab: before the first block").digest()
@@ -22,6 +22,8 @@ def block_hash(parent: bytes, tokens: Sequence[int], salt: str = "") -> bytes:
 
     The salt needs to enter the first block only: the chain carries it on.
     """
+    of_type(bytes, parent=parent)
+    of_type(str, salt=salt)
     for token in tokens:
         if not (is_whole(token) and -MOST_ID <= token < MOST_ID):
             raise NotWholeError(f"tokens must be ids of 64 bits, got {token!r}")
@@ -34,6 +36,7 @@ def chained_hashes(
 ) -> Iterator[bytes]:
     """Hashes of the full blocks of ``tokens``, the first to the last."""
     whole(of="token", block_tokens=block_tokens)
+    of_type(Sized, tokens=tokens)
     parent = ROOT
     for start in range(0, len(tokens) - block_tokens + 1, block_tokens):
         block = tokens[start : start + block_tokens]

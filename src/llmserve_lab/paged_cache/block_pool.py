@@ -123,6 +123,8 @@ class BlockPool:
         Raises:
             NoFreeBlockError: fewer are free; the pool is as it was.
         """
+        # Once per request and block: the checks are made only where this one comparison
+        # says that something is wrong, or that named blocks have to go.
         kept = len(self._blank) - count
         if type(count) is not int or count < 0 or kept < 0:
             self._check_count(count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.cluster import launched
+from llmserve_lab.collectives import launched
 from llmserve_lab.parallelism.context import (
     ContextTurn,
     MethodName,

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from llmserve_lab.checks import one_of
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.parallelism.dealing import Deal, zigzag
 from llmserve_lab.parallelism.ring_attention import METHODS, Method, Piece, Share
 from llmserve_lab.transformer import (

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Accelerator, Link, ModelShape
-from llmserve_lab.checks import whole
-from llmserve_lab.cluster.calibration import nccl
+from llmserve_lab.checks import key_of, whole
+from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, over, sizes_of
 
@@ -198,8 +198,7 @@ def eight(
     Raises:
         ValueError: no such layout is offered.
     """
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+    key_of("layout", layout, LAYOUTS)
     tp, stages, replicas = LAYOUTS[layout]
     apart = tp > SERVER and between.scope != "scale-up"
     return GpuLayout(

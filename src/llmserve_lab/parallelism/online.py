@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank, run
+from llmserve_lab.collectives import Rank, run
 from llmserve_lab.parallelism.dealing import zigzag
 
 TOKENS = 8

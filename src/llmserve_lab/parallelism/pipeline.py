@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from llmserve_lab.checks import MOST_PLAYED, whole
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.parallelism.stages import PipelineStage, layers_of
 from llmserve_lab.transformer import Transformer, cumulative, next_token
 from llmserve_lab.transformer.arithmetic import Array

@@ -20,7 +20,7 @@ from llmserve_lab.catalog.evidence.long_context import (
     LongPrefill,
 )
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.formula.text import signed
 from llmserve_lab.page.table import Table
 from llmserve_lab.parallelism import formulas as f

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank
+from llmserve_lab.collectives import Rank
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.attended_piece import attend_piece
 from llmserve_lab.transformer.online_softmax import Partial, merge

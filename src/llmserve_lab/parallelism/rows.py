@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llmserve_lab.catalog.records.attention import LatentAttention
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.transformer import (
     PLAIN,
     AttentionContext,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank
-from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.group import across, group
+from llmserve_lab.collectives import Rank
+from llmserve_lab.collectives.backend import Array
+from llmserve_lab.collectives.group import across, group
 
 
 def two_level_all_reduce(rank: Rank, x: Array, server_ranks: int) -> Array:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from llmserve_lab.checks import positive
+from llmserve_lab.checks import key_of, positive
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint16]
@@ -219,6 +219,5 @@ def number_format(key: str) -> Any:
     Raises:
         ValueError: there is none.
     """
-    if key not in FORMATS:
-        raise ValueError(f"key must be one of {', '.join(FORMATS)}, got {key!r}")
+    key_of("key", key, FORMATS)
     return FORMATS[key]

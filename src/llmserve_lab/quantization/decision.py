@@ -6,6 +6,8 @@ was measured, what it says of a decode step.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
 from statistics import median
 
 from llmserve_lab.catalog import ACCELERATORS
@@ -27,7 +29,7 @@ def step_gain(bits: Bits, batch: int, gpu: str = "h100-sxm") -> float:
 
 
 def _times(*gains: float) -> str:
-    return ", ".join(f"{gain:.2f}×" for gain in gains)
+    return ", ".join(f"{gain:.2f}×" for gain in gains) or "none"
 
 
 def old_gpu_gain(model: str, key: str) -> float:
@@ -42,57 +44,79 @@ def one_for_two(weights: str, batch: int) -> float:
     return few / wide
 
 
+@dataclass(frozen=True)
+class FormatChoice:
+    """What to try first under one load: gains by the formula and as measured.
+
+    ``measured_of`` names what was measured where that is not what is tried.
+    """
+
+    load: str
+    first: str
+    by_formula: tuple[float, ...] = ()
+    measured: tuple[float, ...] = ()
+    measured_of: str = ""
+
+
+@cache
+def choices() -> tuple[FormatChoice, ...]:
+    """The format to try first, by load and GPU, with its evidence."""
+    fp4 = pairs("fp8", "fp4", tps=(1,))
+    runs = (1, *MIDDLE)
+    return (
+        FormatChoice(
+            "Llama-3.1-8B, one H200, runs of 1, 8, 64",
+            "FP8",
+            tuple(rate_gain("fp8", batch)[1] for batch in runs),
+            tuple(rate_gain("fp8", batch)[0] for batch in runs),
+        ),
+        FormatChoice(
+            "Llama-3.1-8B, one H100, step of 256",
+            "FP8, cache too",
+            (step_gain(Bits("fp8", "fp8"), FULL),),
+        ),
+        FormatChoice(
+            "Llama-3.1-8B, one H200, run of 1",
+            "INT4 weights, to compare",
+            (rate_gain("int4", 1)[1],),
+            (rate_gain("int4", 1)[0],),
+        ),
+        FormatChoice(
+            "Llama-3.1-8B, one A100 (no FP8), step of 1",
+            "INT4 weights; then measure",
+            (step_gain(Bits("int4"), 1, "a100-80-sxm"),),
+        ),
+        *(
+            FormatChoice(
+                f"{model}, one A100, full",
+                "INT8 against 16 bits",
+                measured=(old_gpu_gain(model, "w8a8"),),
+                measured_of="INT8: ",
+            )
+            for model in ("Llama-3-8B", "Llama-2-7B")
+        ),
+        FormatChoice(
+            "Llama-3-70B, one B200, over FP8",
+            "NVFP4 against FP8",
+            (median(p.predicted for p in fp4),),
+            (median(p.measured for p in fp4),),
+        ),
+    )
+
+
 def decision_table() -> Table:
     """Table of the format to try first, by load and GPU, and its evidence.
 
     A formula's number stands beside a measurement of the same run, or beside none.
     """
-    fp4 = pairs("fp8", "fp4", tps=(1,))
-    runs = (1, *MIDDLE)
-    old = {model: _times(old_gpu_gain(model, "w8a8")) for model in papers.A100_RATES}
     rows = [
         (
-            "Llama-3.1-8B, one H200, runs of 1, 8, 64",
-            "FP8",
-            _times(*(rate_gain("fp8", batch)[1] for batch in runs)),
-            _times(*(rate_gain("fp8", batch)[0] for batch in runs)),
-        ),
-        (
-            "Llama-3.1-8B, one H100, step of 256",
-            "FP8, cache too",
-            _times(step_gain(Bits("fp8", "fp8"), FULL)),
-            "none",
-        ),
-        (
-            "Llama-3.1-8B, one H200, run of 1",
-            "INT4 weights, to compare",
-            _times(rate_gain("int4", 1)[1]),
-            _times(rate_gain("int4", 1)[0]),
-        ),
-        (
-            "Llama-3.1-8B, one A100 (no FP8), step of 1",
-            "INT4 weights; then measure",
-            _times(step_gain(Bits("int4"), 1, "a100-80-sxm")),
-            "none",
-        ),
-        (
-            "Llama-3-8B, one A100, full",
-            "INT8 against 16 bits",
-            "none",
-            f"INT8: {old['Llama-3-8B']}",
-        ),
-        (
-            "Llama-2-7B, one A100, full",
-            "INT8 against 16 bits",
-            "none",
-            f"INT8: {old['Llama-2-7B']}",
-        ),
-        (
-            "Llama-3-70B, one B200, over FP8",
-            "NVFP4 against FP8",
-            _times(median(p.predicted for p in fp4)),
-            _times(median(p.measured for p in fp4)),
-        ),
+            each.load,
+            each.first,
+            _times(*each.by_formula),
+            each.measured_of + _times(*each.measured),
+        )
+        for each in choices()
     ]
     columns = ("model, GPU, requests", "try first", "formula", "measured")
     return Table("Which format to try first, and how much faster it is", columns, rows)

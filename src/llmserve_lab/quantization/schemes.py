@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import key_of, whole
 from llmserve_lab.quantization.codecs import (
     BF16,
     E2M1,
@@ -175,6 +175,5 @@ def scheme(key: str) -> Scheme:
     Raises:
         ValueError: there is none.
     """
-    if key not in SCHEMES:
-        raise ValueError(f"key must be one of {', '.join(SCHEMES)}, got {key!r}")
+    key_of("key", key, SCHEMES)
     return SCHEMES[key]

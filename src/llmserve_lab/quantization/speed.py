@@ -16,8 +16,9 @@ from types import MappingProxyType
 from llmserve_lab import validation
 from llmserve_lab.catalog import Accelerator, ModelShape, workload
 from llmserve_lab.catalog.evidence.servers import VLLM_MEMORY_SHARE
+from llmserve_lab.checks import key_of, whole
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.quantization import formulas as f
 from llmserve_lab.quantization.schemes import scheme
@@ -56,10 +57,7 @@ class Bits:
         if self.weights not in ARITHMETIC:
             known = ", ".join(ARITHMETIC)
             raise ValueError(f"weights must be one of {known}, got {self.weights!r}")
-        if self.cache not in CACHES:
-            raise ValueError(
-                f"cache must be one of {', '.join(CACHES)}, got {self.cache!r}"
-            )
+        key_of("cache", self.cache, CACHES)
 
 
 def multiplies_in(weights: str, gpu: Accelerator) -> str:
@@ -185,7 +183,11 @@ def fits(cost: IterationCost, *, context: int) -> int:
 
     Of the memory that the driver shows, vLLM's default share is used, less what its
     activations and graphs take.
+
+    Raises:
+        ValueError: a request has less than a token.
     """
+    whole(of="token", context=context)
     reserved = float(RESERVED)
     try:
         blocks = cost.kv_blocks(utilisation=UTILISATION, reserved_bytes=reserved)

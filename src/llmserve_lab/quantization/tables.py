@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from llmserve_lab import running_example
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.shape import ModelShape
@@ -61,6 +62,10 @@ def errors() -> dict[str, dict[str, float]]:
     calibration, text = (
         tm.text(size, seed=seed) for size, seed in ((CALIBRATION, 1), (HELD_OUT, 2))
     )
+    right, seen, right_loud = (
+        of.forward(tokens)
+        for of, tokens in ((model, text), (model, calibration), (loud, text))
+    )
     found = {}
     for key in ("bf16", "int8", "fp8", "int4", "mxfp4", "nvfp4"):
         scheme = SCHEMES[key]
@@ -69,15 +74,17 @@ def errors() -> dict[str, dict[str, float]]:
         found[key] = {
             "bits": scheme.bits_per_number(tm.WIDTH),
             "weights": relative_error(weight, quantize(weight, scheme).dequantize()),
-            "logits": tm.logit_error(model, nearest, text),
+            "logits": tm.logit_error(right, nearest, text),
         }
         if key in CALIBRATED:
             better = tm.rounded_by_gptq(model, scheme, calibration)
-            found[key]["gptq"] = tm.logit_error(model, better, text)
-            found[key]["gptq seen"] = tm.logit_error(model, better, calibration)
+            found[key]["gptq"] = tm.logit_error(right, better, text)
+            found[key]["gptq seen"] = tm.logit_error(seen, better, calibration)
         if key in BOTH:
-            found[key]["both"] = tm.both_rounded_error(model, scheme, text)
-            found[key]["loud"] = tm.both_rounded_error(loud, scheme, text)
+            found[key]["both"] = tm.both_rounded_error(model, scheme, text, right=right)
+            found[key]["loud"] = tm.both_rounded_error(
+                loud, scheme, text, right=right_loud
+            )
     return found
 
 
@@ -195,7 +202,21 @@ def steps_table() -> Table:
     ]
     names = (f"{SCHEMES[b.weights].numbers.name.split()[0]}, {n}" for b, n in STEPS)
     caption = "A decode step in ms, by format of the weights and batch"
-    return Table(caption, ("term", *names), rows)
+    return Table(caption, ("term", *names), rows, notes=(_off(),))
+
+
+def _off() -> str:
+    """How far off steps like those of the table were, where one was measured."""
+    said = []
+    for bits, batch in STEPS:
+        name = SCHEMES[bits.weights].numbers.name.split()[0]
+        found = running_example.band(
+            "decode_step", clients=batch, precision=bits.weights
+        )
+        said.append(f"{name}, {batch}: {found.short}")
+    return (
+        f"Errors of the whole step: {'; '.join(said)}. Its terms: not measured alone."
+    )
 
 
 ROOMS = (
@@ -231,18 +252,24 @@ def unshared(shape: ModelShape) -> float:
     return float(spec.n_heads * (spec.d_head + spec.d_rope + spec.d_v))
 
 
+def saved_by_sharing(shape: ModelShape) -> float:
+    """How many times the cache that heads with keys of their own would need."""
+    would = 2.0 * shape.n_layers * unshared(shape)
+    return would / shape.kv_bytes_per_token(2.0)
+
+
 def shared_table() -> Table:
     """Table of bytes per token of models of the catalog, and without sharing."""
     rows = []
     for key in SHARED:
         shape = MODELS[key]
-        has = shape.kv_bytes_per_token(2.0)
-        would = 2.0 * shape.n_layers * unshared(shape)
+        has, saved = shape.kv_bytes_per_token(2.0), saved_by_sharing(shape)
+        would = has * saved
         rows.append(
             (
                 shape.name,
                 f"{has / 1024:.1f} KiB",
-                f"{would / has:.0f}×",
+                f"{saved:.0f}×",
                 f"{would / 1024:,.0f} KiB",
                 shape.attention.kind,
             )

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.checks import MOST_PLAYED, whole
+from llmserve_lab.checks import MOST_PLAYED, key_of, whole
 from llmserve_lab.quantization.codecs import Array
 from llmserve_lab.quantization.gptq import gptq, rtn
 from llmserve_lab.quantization.schemes import Scheme, quantize, relative_error
@@ -75,8 +75,7 @@ def with_matrix(of: Transformer, name: str, block: int, weight: Array) -> Transf
     whole(first=0, block=block)
     if block >= of.shape.n_layers:
         raise ValueError(f"block must be below {of.shape.n_layers}, got {block}")
-    if name not in arrays:
-        raise ValueError(f"name must be one of {', '.join(arrays)}, got {name!r}")
+    key_of("name", name, arrays)
     arrays[name] = arrays[name].copy()
     arrays[name][block] = weight
     return Transformer(of.shape, weights=Weights(of.shape, arrays))
@@ -107,9 +106,12 @@ def rounded_by_gptq(
     return of
 
 
-def logit_error(true: Transformer, other: Transformer, tokens: np.ndarray) -> float:
-    """Relative error of the logits on a text."""
-    return relative_error(true.forward(tokens), other.forward(tokens))
+def logit_error(
+    true: Transformer | Array, other: Transformer, tokens: np.ndarray
+) -> float:
+    """Relative error of the logits on a text; of the true model, or its logits."""
+    right = true if isinstance(true, np.ndarray) else true.forward(tokens)
+    return relative_error(right, other.forward(tokens))
 
 
 # The inputs of these layers leave a norm, whose factors can be made larger.
@@ -143,9 +145,12 @@ def with_outlier_channels(
     return Transformer(of.shape, weights=Weights(of.shape, arrays)), loud
 
 
-def both_rounded_error(of: Transformer, scheme: Scheme, tokens: np.ndarray) -> float:
+def both_rounded_error(
+    of: Transformer, scheme: Scheme, tokens: np.ndarray, *, right: Array | None = None
+) -> float:
     """Relative error of the logits if weights and activations are rounded (W8A8).
 
+    The ``right`` logits are computed where they are not given.
     Each token's activations have scales of their own, as engines find them while they
     run (*dynamic*); embedding, LM head and attention keep their precision.
     """
@@ -158,7 +163,7 @@ def both_rounded_error(of: Transformer, scheme: Scheme, tokens: np.ndarray) -> f
         return quantize(rows, scheme).dequantize() @ rtn(weight.T, scheme).T
 
     rounded = of.forward(tokens, run=replace(PLAIN, linear=narrow))
-    return relative_error(of.forward(tokens), rounded)
+    return relative_error(of.forward(tokens) if right is None else right, rounded)
 
 
 def layer_errors(

@@ -97,4 +97,4 @@ def check(accept: Accept) -> str:
                 f"not yet: {word} comes with chance {has:.4f},\n"
                 f"the target gives it {should:.4f}."
             )
-    return "well done: the law of the output is the target's, exactly."
+    return "well done: every word comes with the target's chance, exactly."

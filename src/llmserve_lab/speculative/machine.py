@@ -20,7 +20,7 @@ from llmserve_lab.catalog.evidence.speculation import (
 )
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import whole
-from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.collectives.formulas import TOUCHED_EXPERTS
 from llmserve_lab.engine import (
     Acceptance,
     Chunked,
@@ -31,11 +31,13 @@ from llmserve_lab.engine import (
     Speculation,
     simulate,
 )
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.running_example import ANSWER, PROMPT
 from llmserve_lab.validation.drafts import DraftFit, fitted
 
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
 MOST = 8  # drafts of a chain that are tried
+UNSEEN = Unmeasured("measured were rounds with their drafts", True)
 EXPERTS = "deepseek-v3"  # the model whose experts are counted
 SMALL, HEAD, LOOKUP = "Llama-3.2-1B", "a head of its own", "prompt lookup"
 HEAD_3 = "an EAGLE-3 head"
@@ -62,7 +64,9 @@ def draft_cost(source: str) -> IterationCost | None:
     """What a pass of a source of drafts costs; looking up costs nothing.
 
     A head of the target's own is one of its layers and its LM head; an EAGLE-3 head
-    has an LM head of its own, over fewer tokens.
+    has an LM head of its own, over fewer tokens. The host's time for a request is spent
+    once a round, beside the verification pass: a draft pass handles the batch as one,
+    and with a charge on each the measured fall with the batch is missed by far.
 
     Raises:
         ValueError: there is no such source.
@@ -79,7 +83,8 @@ def draft_cost(source: str) -> IterationCost | None:
     if source not in shapes:
         known = ", ".join((*shapes, LOOKUP))
         raise ValueError(f"source must be one of {known}, got {source!r}")
-    return running_example.served_by(shapes[source], running_example.device())
+    served = running_example.served_by(shapes[source], running_example.device())
+    return replace(served, request_s=0.0)
 
 
 def decodes(batch: int, context: int = CONTEXT) -> IterationLoad:
@@ -100,9 +105,15 @@ def verify_s(batch: int, n_draft: int, context: int = CONTEXT) -> float:
     return running_example.cost().seconds(load)
 
 
-def parts_s(batch: int, n_draft: int, context: int = CONTEXT) -> dict[str, float]:
-    """Seconds of a verification pass, part by part; they add up to :func:`verify_s`."""
-    cost = running_example.cost()
+def parts_s(
+    batch: int, n_draft: int, context: int = CONTEXT, source: str = ""
+) -> dict[str, float]:
+    """Seconds of a verification pass, part by part; they add up to :func:`verify_s`.
+
+    With a ``source`` of drafts the parts of its own pass, one row a request.
+    """
+    draft = draft_cost(source) if source else None
+    cost = draft or running_example.cost()
     load = decodes(batch, context)
     if n_draft:
         load = Speculation(n_draft, Acceptance(0.0)).verification(load)
@@ -136,16 +147,6 @@ def free_rows() -> float:
     return cost.weights_s / cost.row_s
 
 
-def without_host(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
-    """Speedup if the host's time is spent once a round, and not on draft passes."""
-    draft = draft_cost(source)
-    assert draft is not None, "a source that runs passes"
-    drafted = Speculation(n_draft, law, replace(draft, request_s=0.0))
-    spent_s = drafted.draft_s(decodes(batch), IterationLoad(0, 0, 0))
-    spent_s += verify_s(batch, n_draft)
-    return law.tokens(n_draft) * plain_s(batch) / spent_s
-
-
 def drafting_s(batch: int, n_draft: int, source: str, context: int = CONTEXT) -> float:
     """Seconds of making the drafts of a batch."""
     drafted = Speculation(n_draft, Acceptance(0.0), draft_cost(source))
@@ -156,8 +157,7 @@ def speedup(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
     """Tokens per second with drafts over those without; 1 with none."""
     if n_draft == 0:
         return 1.0
-    spent_s = drafting_s(batch, n_draft, source) + verify_s(batch, n_draft)
-    return law.tokens(n_draft) * plain_s(batch) / spent_s
+    return law.tokens(n_draft) * plain_s(batch) / round_s(batch, n_draft, source)
 
 
 def best(batch: int, law: Acceptance, source: str) -> tuple[int, float]:
@@ -165,6 +165,21 @@ def best(batch: int, law: Acceptance, source: str) -> tuple[int, float]:
     tried = [(speedup(batch, k, law, source), -k) for k in range(MOST + 1)]
     gain, number = max(tried)
     return -number, gain
+
+
+def round_s(batch: int, n_draft: int, source: str) -> float:
+    """Seconds of a round: the drafts and their verification; a plain pass with none."""
+    if n_draft == 0:
+        return plain_s(batch)
+    return drafting_s(batch, n_draft, source) + verify_s(batch, n_draft)
+
+
+def marginal(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
+    """Tokens that the last draft of a chain adds, over the seconds that it adds."""
+    more = law.survival(n_draft)
+    return more / (
+        round_s(batch, n_draft, source) - round_s(batch, n_draft - 1, source)
+    )
 
 
 def break_even(n_draft: int, law: Acceptance, source: str) -> int | None:

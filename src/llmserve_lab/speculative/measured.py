@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from llmserve_lab import running_example
 from llmserve_lab.catalog.evidence.speculation import (
+    BATCHES,
+    CHAIN,
     DRAFTS,
     HEAD_RUNS,
     PLAIN_TPOT,
+    BatchRun,
     HeadRun,
 )
 from llmserve_lab.speculative import machine as m
@@ -55,6 +61,43 @@ def plain_off() -> float:
     return m.plain_s(1) / float(PLAIN_TPOT) - 1
 
 
+def batch_gain(run: BatchRun, batch: int) -> float:
+    """The model's speedup at a batch, for the tokens of a pass that were measured.
+
+    Each request has its prompt and half of its answer in the cache.
+    """
+    context = run.prompt + run.answer // 2
+    spent_s = m.drafting_s(batch, CHAIN, m.HEAD, context)
+    spent_s += m.verify_s(batch, CHAIN, context)
+    return run.tokens * m.plain_s(batch, context) / spent_s
+
+
+def charged_gains(run: BatchRun) -> Mapping[int, float]:
+    """The same, if the host's time for a request were spent on every draft pass too."""
+    context, gains = run.prompt + run.answer // 2, {}
+    for batch in BATCHES:
+        plain_s = m.plain_s(batch, context)
+        spent_s = run.tokens * plain_s / batch_gain(run, batch)
+        spent_s += CHAIN * batch * running_example.cost().request_s
+        gains[batch] = run.tokens * plain_s / spent_s
+    return gains
+
+
+def batch_off(run: BatchRun, batch: int) -> float:
+    """By how much that is off, as a share of what was measured."""
+    return batch_gain(run, batch) / run.gains[batch] - 1
+
+
+def left(gains: Mapping[int, float]) -> float:
+    """What is left of the gain of one request at the largest batch."""
+    return gains[BATCHES[-1]] / gains[BATCHES[0]]
+
+
+def predicted_gains(run: BatchRun) -> Mapping[int, float]:
+    """The model's speedups at the batches of a run."""
+    return {batch: batch_gain(run, batch) for batch in BATCHES}
+
+
 def measured_line(run: HeadRun) -> tuple[float, float]:
     """Line through the measured rounds: fixed milliseconds, and those of a draft."""
     spent = [round_ms(run, k) for k in DRAFTS]
@@ -72,6 +115,11 @@ def predicted_line(run: HeadRun) -> tuple[float, float]:
 def measured_best(run: HeadRun) -> int:
     """The number of drafts at which a token took the least time."""
     return min(DRAFTS, key=lambda k: run.tpot_ms[k])
+
+
+def best_of_line(run: HeadRun, fixed_ms: float, draft_ms: float) -> int:
+    """The best number of drafts if a round takes the time of a line."""
+    return min(DRAFTS, key=lambda k: (fixed_ms + draft_ms * k) / run.tokens[k])
 
 
 def predicted_best(run: HeadRun) -> int:

@@ -13,7 +13,7 @@ from functools import cache
 from math import inf
 from typing import Protocol
 
-from llmserve_lab.checks import whole_number
+from llmserve_lab.checks import key_of, whole_number
 from llmserve_lab.symptoms.dashboard import METRICS, Dashboard
 
 HELPS, NO_HELP = 1.3, 1.25  # times as good, at least and at most
@@ -37,8 +37,7 @@ class Sign:
     most: float = inf
 
     def __post_init__(self) -> None:
-        if self.metric not in METRICS:
-            raise ValueError(f"metric must be one of METRICS, got {self.metric!r}")
+        key_of("metric", self.metric, METRICS)
         if self.least > self.most:
             raise ValueError(f"least must be at most {self.most}, got {self.least}")
 

@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.engine import Report
 from llmserve_lab.symptoms.triage import Goals
 
@@ -152,8 +153,7 @@ class Increase:
         """
         if self.le is not None:
             buckets = seen.histograms[self.metric]
-            if self.le not in buckets.bounds:
-                raise ValueError(f"le must be one of {buckets.bounds}, got {self.le}")
+            key_of("le", self.le, buckets.bounds)
             return buckets.counts[buckets.bounds.index(self.le)]
         if self.metric in seen.counters:
             return seen.counters[self.metric]

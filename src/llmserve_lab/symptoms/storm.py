@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 
-from llmserve_lab.checks import positive, whole_number
+from llmserve_lab.checks import key_of, positive, whole_number
 from llmserve_lab.engine import Chunked, IterationFrame, Request, simulate
 from llmserve_lab.engine.metrics.report import Report
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
@@ -71,8 +71,7 @@ def served(name: str) -> Report:
     Raises:
         ValueError: there is no such number of seats.
     """
-    if name not in SEATS:
-        raise ValueError(f"name must be one of {', '.join(SEATS)}, got {name!r}")
+    key_of("name", name, SEATS)
     pool = server(Chunked(512, SEATS[name]), kv_blocks=BLOCKS)
     return simulate(requests(), pool, leap=False, log=True)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.catalog import LINKS
-from llmserve_lab.cluster import Rank, launched, run
-from llmserve_lab.cluster.calibration import nccl
+from llmserve_lab.collectives import Rank, launched, run
+from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.tensor_parallel.model import SMALL, TOKENS, forward
 from llmserve_lab.transformer import Transformer
 from llmserve_lab.transformer.arithmetic import Array

@@ -20,8 +20,8 @@ from llmserve_lab.catalog import (
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.catalog.selection import in_servers, stacks_known
-from llmserve_lab.cluster import calibration
-from llmserve_lab.cluster.formulas import (
+from llmserve_lab.collectives import calibration
+from llmserve_lab.collectives.formulas import (
     ALL_REDUCE_S,
     FASTEST_S,
     IN_SWITCH_S,

@@ -11,8 +11,8 @@ import numpy as np
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn
-from llmserve_lab.checks import MOST_PLAYED, whole
-from llmserve_lab.cluster import Ledger, Rank, run
+from llmserve_lab.checks import MOST_PLAYED, key_of, whole
+from llmserve_lab.collectives import Ledger, Rank, run
 from llmserve_lab.page.table import Table
 from llmserve_lab.tensor_parallel import steps
 from llmserve_lab.tensor_parallel.block import STRATEGIES, Layer, block
@@ -83,10 +83,7 @@ def execute(
         ClusterError: the model cannot be cut for so many ranks; its cause says why.
         ValueError: the strategy has no such name.
     """
-    if strategy not in STRATEGIES:
-        raise ValueError(
-            f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}"
-        )
+    key_of("strategy", strategy, STRATEGIES)
     layer = layer_of(shape, seed)
     view = view_of(len(rows))
 

@@ -18,7 +18,7 @@ import numpy as np
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import Rank
+from llmserve_lab.collectives import Rank
 from llmserve_lab.tensor_parallel.steps import Log
 from llmserve_lab.transformer import AttentionContext
 from llmserve_lab.transformer.arithmetic import Array

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import linear
 from llmserve_lab.transformer.shard import COLUMNS, ROWS, piece

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from llmserve_lab.cluster import ClusterError, Rank, run
+from llmserve_lab.collectives import ClusterError, Rank, run
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.shard import COLUMNS, ROWS, piece
 

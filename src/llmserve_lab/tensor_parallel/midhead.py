@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.checks import whole_number
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.transformer import attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import linear, merge_heads, softmax

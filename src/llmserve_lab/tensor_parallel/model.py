@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.transformer import (
     PLAIN,
     Transformer,

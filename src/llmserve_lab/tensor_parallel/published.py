@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from llmserve_lab.catalog.evidence.collectives import ENGINE_RUNS
+from llmserve_lab.checks import whole_number
 from llmserve_lab.page.table import Table
 from llmserve_lab.tensor_parallel.arguments import all_reduce_times
 from llmserve_lab.validation import dense_rows
@@ -81,7 +82,12 @@ def by_degree(n_gpus: int) -> tuple[Doubling, ...]:
 
 
 def mean_error(found: Sequence[Doubling]) -> float:
-    """Mean absolute error of the predicted gains."""
+    """Mean absolute error of the predicted gains.
+
+    Raises:
+        ValueError: there is none.
+    """
+    whole_number("number of found", len(found))
     return float(np.mean([abs(each.error) for each in found]))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.shard import COLUMNS, ROWS, piece
 

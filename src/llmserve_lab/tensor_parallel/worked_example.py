@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.checks import whole
-from llmserve_lab.cluster import calibration
-from llmserve_lab.cluster.calibration import FittedReduce
-from llmserve_lab.cluster.formulas import GATHER_S
+from llmserve_lab.collectives import calibration
+from llmserve_lab.collectives.calibration import FittedReduce
+from llmserve_lab.collectives.formulas import GATHER_S
 from llmserve_lab.formula.band import Unmeasured, per_cent
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page import engines

@@ -8,12 +8,12 @@ what a tensor-parallel rank needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from llmserve_lab.catalog.records.ffn import Ffn, GeluFfn, MoeFfn
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import one_of, whole
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
 from llmserve_lab.transformer.attention_context import Entries
 from llmserve_lab.transformer.rowwise import gelu, linear, sigmoid, silu, softmax
@@ -80,11 +80,7 @@ def swiglu_ffn(rows: Array, weights: Entries, *, run: Execution = PLAIN) -> Arra
 
 def check_scores(scores: Scores) -> None:
     """Refuse, with a ValueError, what is no way to score experts."""
-    if scores not in get_args(Scores):
-        raise ValueError(
-            f"router_scores must be one of {', '.join(get_args(Scores))}, "
-            f"got {scores!r}"
-        )
+    one_of("router_scores", scores, Scores)
 
 
 def route(

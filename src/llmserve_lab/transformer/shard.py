@@ -31,7 +31,7 @@ NARROWING = ("o_proj", "down_proj")
 
 
 class RankInfo(Protocol):
-    """Which of how many ranks; every :class:`llmserve_lab.cluster.Rank` is one."""
+    """Which of how many ranks; every :class:`llmserve_lab.collectives.Rank` is one."""
 
     @property
     def index(self) -> int:

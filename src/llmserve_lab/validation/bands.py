@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from llmserve_lab import catalog
-from llmserve_lab.checks import UnknownKeyError, positive, whole
+from llmserve_lab.checks import key_of, positive, whole
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import KINDS, Kind
@@ -130,8 +130,7 @@ def band(kind: Predicted, setting: Setting) -> Band | Unmeasured:
     Raises:
         LookupError: there is no such kind of prediction.
     """
-    if kind not in TIMES:
-        raise UnknownKeyError(f"kind must be one of {', '.join(TIMES)}, got {kind!r}")
+    key_of("kind", kind, TIMES)
     found = _of_time(TIMES[kind], setting)
     return found.inverse() if kind.endswith("_per_s") else found
 
@@ -142,8 +141,7 @@ def datasheet_bound(kind: Predicted) -> Limit:
     Raises:
         LookupError: there is no such kind of prediction.
     """
-    if kind not in TIMES:
-        raise UnknownKeyError(f"kind must be one of {', '.join(TIMES)}, got {kind!r}")
+    key_of("kind", kind, TIMES)
     return DATASHEET.inverse() if kind.endswith("_per_s") else DATASHEET
 
 

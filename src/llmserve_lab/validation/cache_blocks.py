@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import mean
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, BlockCount
+from llmserve_lab.checks import whole
 from llmserve_lab.engine import IterationCost
+from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.validation.unit_work import BYTES_16
 
 UTILISATION = float(MEMORY_SHARE)
 BLOCK_TOKENS = 16
-DEVICE = "h100-sxm"
+DEVICE, PRECISION = "h100-sxm", "bf16"
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,10 @@ def predicted(
     """Each count from the mean reserve of all that are of another model.
 
     Raises:
-        ValueError: all counts are of one model.
+        ValueError: there is no count, or all are of one model.
     """
+    if not counts:
+        raise ValueError("counts must hold at least one published count, got none")
     found = []
     for record in counts:
         others = [reserve(each) for each in counts if each.model != record.model]
@@ -71,3 +76,32 @@ def predicted(
         )
         found.append(PredictedCount(record, mean(others), blocks))
     return tuple(found)
+
+
+@cache
+def band(accelerator: str, precision: str, *, tp: int) -> Band | Unmeasured:
+    """Error band of the room for the cache of a dense model, by the catalog's keys.
+
+    It holds the errors of all counts on such devices, each predicted with the reserve
+    of the other models.
+
+    Raises:
+        LookupError: the catalog has no such accelerator.
+        ValueError: there are no devices.
+    """
+    device = catalog.accelerator(accelerator)
+    whole(tp=tp)
+    counts = [each for each in predicted() if each.record.usable_bytes is None]
+    if device.key != DEVICE:
+        return Unmeasured(f"{device.name}: counts are of H100s, but for one small card")
+    if precision != PRECISION:
+        return Unmeasured("counts are of weights in 16 bits")
+    most = max(each.record.tp for each in counts)
+    if tp > most:
+        return Unmeasured(f"{tp} GPUs: the counts are of at most {most}")
+    errors = [each.error for each in counts]
+    models = len({each.record.model for each in counts})
+    return Band(
+        min(errors), max(errors), f"vLLM at start on H100s, {models} dense models",
+        len(errors), "with the reserve of the other models", whole=True,
+    )  # fmt: skip

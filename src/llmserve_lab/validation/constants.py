@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.catalog.records.cited import Cited
-from llmserve_lab.checks import UnknownKeyError, at_least
+from llmserve_lab.checks import at_least, key_of
 from llmserve_lab.notation import quantity
 from llmserve_lab.validation.rows import DATA
 
@@ -106,8 +106,7 @@ def stored(name: str = "all") -> ServingConstants:
         LookupError: no such set was fitted.
     """
     sets = record()["constants"]
-    if name not in sets:
-        raise UnknownKeyError(f"name must be one of {', '.join(sets)}, got {name!r}")
+    key_of("name", name, sets)
     return ServingConstants(**sets[name])
 
 

@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from llmserve_lab.catalog import ModelShape, model
 from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.checks import one_of
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.constants import ServingConstants, achieved
 from llmserve_lab.validation.exposure import exposures_of
@@ -119,8 +120,7 @@ def expert_cost(
     """
     if not isinstance(row.shape.ffn, MoeFfn):
         raise ValueError(f"row must be of a mixture of experts, got {row.model}")
-    if read not in get_args(Read):
-        raise ValueError(f"read must be one of {get_args(Read)}, got {read!r}")
+    one_of("read", read, Read)
     ffn, kv_heads = row.shape.ffn, getattr(row.shape.attention, "n_kv_heads", 1)
     experts = [t.params for t in row.shape.tensors() if t.name.startswith("experts.")]
     bill = bill_of(row, kv_bytes=protocol_of(row).kv_bytes)

@@ -33,7 +33,15 @@ def fit(
     """The constants that come nearest to the measured times of all rows.
 
     ``free`` names those that are fitted; the others stay as in ``start``.
+
+    Raises:
+        ValueError: there are fewer measured times than constants to be fitted.
     """
+    if 2 * len(predictor.rows) < len(free):
+        raise ValueError(
+            f"predictor must have half as many rows as constants are free, "
+            f"{len(free)}, or more, got {len(predictor.rows)}"
+        )
     from llmserve_lab.extras import optimize
 
     begin = np.log([getattr(start, name) for name in free])

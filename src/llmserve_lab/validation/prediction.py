@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import UnknownKeyError, key_of
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.exposure import (
     Exposure,
@@ -132,7 +132,13 @@ class Predictor:
         return Times.of(ttft, tpot, self._output_len)
 
     def label(self, name: str) -> np.ndarray:
-        """A property of the rows by name (model, system, engine, group), [rows]."""
+        """A property of the rows by name (model, system, engine, group), [rows].
+
+        Raises:
+            LookupError: rows have no such property.
+        """
+        if not hasattr(self.rows[0], name):
+            raise UnknownKeyError(f"name must be a property of a row, got {name!r}")
         return np.array([getattr(row, name) for row in self.rows])
 
     @cached_property
@@ -165,7 +171,6 @@ def errors(predicted: Times, measured: Times, kind: Kind) -> Floats:
     Raises:
         LookupError: there is no such kind.
     """
-    if kind not in KINDS:
-        raise UnknownKeyError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    key_of("kind", kind, KINDS)
     error: Floats = getattr(predicted, kind) / getattr(measured, kind) - 1
     return error

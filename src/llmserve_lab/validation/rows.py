@@ -18,7 +18,7 @@ from types import MappingProxyType
 from llmserve_lab import catalog
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.shape import ModelShape
-from llmserve_lab.checks import UnknownKeyError, positive, whole
+from llmserve_lab.checks import key_of, positive, whole
 
 DATA = files("llmserve_lab.validation") / "data"
 SHA256: Mapping[str, str] = MappingProxyType(
@@ -121,8 +121,7 @@ def vendored(name: str) -> str:
         LookupError: there is no such file.
         ValueError: its bytes have changed.
     """
-    if name not in SHA256:
-        raise UnknownKeyError(f"name must be one of {', '.join(SHA256)}, got {name!r}")
+    key_of("name", name, SHA256)
     content = (DATA / name).read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != SHA256[name]:
@@ -166,7 +165,7 @@ def sort_rows(
         try:
             rows.append(_row(line, models, of or MeasuredRow))
         except (KeyError, ValueError) as error:
-            reason = str(error).strip("'\"")
+            reason = str(error.args[0])  # a KeyError's text would be quoted
             left_out[reason] = left_out.get(reason, 0) + 1
     return Sorted(tuple(rows), MappingProxyType(left_out))
 
@@ -181,19 +180,35 @@ def _row(
         precision=_known(
             "precision", {each: each for each in PRECISIONS}, line["precision"]
         ),
-        tp=int(line["tp"]),
-        prompt_len=int(line["isl"]),
-        output_len=int(line["osl"]),
-        clients=int(line["clients"]),
-        ttft_s=float(line["ttft_ms"]) / 1e3,
-        tpot_s=float(line["tpot_ms"]) / 1e3,
+        tp=_count("tp", line),
+        prompt_len=_count("isl", line),
+        output_len=_count("osl", line),
+        clients=_count("clients", line),
+        ttft_s=_number("ttft_ms", line) / 1e3,
+        tpot_s=_number("tpot_ms", line) / 1e3,
         public=line["protocol"] == "public",
     )
 
 
+def _count(name: str, line: Mapping[str, str]) -> int:
+    """A whole number, which a table may write as ``"8"`` or ``"8.0"``."""
+    number = _number(name, line)
+    if not number.is_integer():
+        raise ValueError(f"{name} must be a whole number, got {line[name]}")
+    return int(number)
+
+
+def _number(name: str, line: Mapping[str, str]) -> float:
+    try:
+        return float(line[name])
+    except ValueError:
+        raise ValueError(f"{name} must be a number, got {line[name]}") from None
+    except KeyError:
+        raise ValueError(f"{name} must be a column, got none") from None
+
+
 def _known(name: str, records: Mapping[str, str], key: str) -> str:
-    if key not in records:
-        raise ValueError(f"{name} must be one of {', '.join(records)}, got {key}")
+    key_of(name, key, records)
     return records[key]
 
 

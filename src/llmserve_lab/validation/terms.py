@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import key_of
 from llmserve_lab.validation.constants import DATASHEET, ServingConstants
 from llmserve_lab.validation.prediction import Predictor
 from llmserve_lab.validation.scores import ErrorScore, score
@@ -41,8 +41,7 @@ def without(reached: ServingConstants, rung: str) -> ServingConstants:
     Raises:
         LookupError: there is no such rung.
     """
-    if rung not in RUNGS:
-        raise UnknownKeyError(f"rung must be one of {', '.join(RUNGS)}, got {rung!r}")
+    key_of("rung", rung, RUNGS)
     values: dict[str, Any] = {each: getattr(DATASHEET, each) for each in RUNGS[rung]}
     return replace(reached, **values)
 

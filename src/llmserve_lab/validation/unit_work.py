@@ -15,7 +15,7 @@ from llmserve_lab import catalog
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.checks import of_type
-from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
+from llmserve_lab.collectives.formulas import ALL_REDUCE_BYTES
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.notation import all_reduces_per_layer
 from llmserve_lab.roofline import formulas as f

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog.evidence.packing import AZURE_PROMPTS
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import key_of, whole
 from llmserve_lab.workloads import Empirical
 
 SERVICES = tuple(AZURE_PROMPTS)
@@ -21,10 +21,7 @@ def prompts(service: str) -> Empirical:
     Raises:
         ValueError: the trace has no such service.
     """
-    if service not in AZURE_PROMPTS:
-        raise ValueError(
-            f"service must be one of {', '.join(SERVICES)}, got {service!r}"
-        )
+    key_of("service", service, SERVICES)
     return Empirical(AZURE_PROMPTS[service])
 
 

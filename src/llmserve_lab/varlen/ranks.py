@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy.typing as npt
 
-from llmserve_lab.cluster import ClusterRun, Rank, run
+from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.transformer import PLAIN, Transformer, varlen_attention
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.packing import AttentionKernel

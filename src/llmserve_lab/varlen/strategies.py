@@ -153,28 +153,34 @@ def _real_rows(cu_seqlens: Sequence[int], lengths: Sequence[int]) -> list[Intege
     ]
 
 
+def compared(
+    model: Transformer, tokens: npt.ArrayLike, lengths: Sequence[int]
+) -> dict[str, tuple[Outcome, float]]:
+    """What each way took, and how far its logits are from those of each alone."""
+    alone, found = _alone(model, tokens, lengths), {}
+    for name, way in WAYS.items():
+        outcome = way(model, tokens, lengths)
+        pairs = zip(outcome.logits, alone, strict=True)
+        found[name] = outcome, max(float(np.abs(a - b).max()) for a, b in pairs)
+    return found
+
+
 def comparison(
     model: Transformer, tokens: npt.ArrayLike, lengths: Sequence[int]
 ) -> Table:
     """Table of what each way computes, uses and wastes, and how far logits differ."""
-    alone = _alone(model, tokens, lengths)
-    rows = []
-    for name, way in WAYS.items():
-        found = way(model, tokens, lengths)
-        apart = max(
-            float(np.abs(a - b).max()) for a, b in zip(found.logits, alone, strict=True)
+    rows = [
+        (
+            name,
+            found.n_rows,
+            found.wasted_rows,
+            found.pairs,
+            found.useful_pairs,
+            found.wasted_pairs,
+            "yes" if apart < 1e-10 else "no",
         )
-        rows.append(
-            (
-                name,
-                found.n_rows,
-                found.wasted_rows,
-                found.pairs,
-                found.useful_pairs,
-                found.wasted_pairs,
-                "yes" if apart < 1e-10 else "no",
-            )
-        )
+        for name, (found, apart) in compared(model, tokens, lengths).items()
+    ]
     columns = ("way", "rows", "wasted", "pairs", "useful", "wasted", "same logits")
     return Table(f"Requests of {', '.join(map(str, lengths))} tokens", columns, rows)
 

@@ -10,7 +10,7 @@ from itertools import repeat
 
 import numpy as np
 
-from llmserve_lab.checks import positive
+from llmserve_lab.checks import of_type, positive
 
 BURSTIEST = 1e3  # gaps' deviation over their mean: above it a law is all zeros
 CALMEST = 1e-6  # below it gaps do not differ in any digit that is kept
@@ -31,6 +31,7 @@ def bursty(
     ``cv`` is the gaps' standard deviation over their mean: above 1 they come in bursts,
     at 1 it is a Poisson stream, below 1 they are more even than chance.
     """
+    of_type(np.random.Generator, rng=rng)
     positive("rate_per_s", rate_per_s)
     positive("cv", cv)
     if cv > BURSTIEST:

@@ -7,12 +7,13 @@ is given; the same seed gives the same lengths.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from llmserve_lab.checks import at_least, positive, whole
+from llmserve_lab.checks import at_least, of_type, positive, whole
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -201,6 +202,7 @@ class Empirical:
     observed: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        of_type(Iterable, observed=self.observed)
         object.__setattr__(self, "observed", tuple(self.observed))
         if not self.observed:
             raise ValueError("observed must hold at least 1 length, got none")

@@ -9,8 +9,11 @@ import lzma
 import reprlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar, cast
+
+from llmserve_lab.checks import of_type
 
 BROKEN_ARCHIVE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 Compression = Literal["none", "gzip", "bz2", "xz"]
@@ -72,6 +75,16 @@ def plain(found: Any) -> Any:
     if isinstance(found, str) and ("_" in found or not found.isascii()):
         raise ValueError
     return found
+
+
+def place(path: str | PathLike[str]) -> Path:
+    """A path, whatever it is given as.
+
+    Raises:
+        TypeError: it is none.
+    """
+    of_type(str | PathLike, path=path)
+    return Path(path)
 
 
 def opened(path: Path, compression: Compression = "none", **how: Any) -> IO[str]:

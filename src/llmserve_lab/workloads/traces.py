@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from llmserve_lab.checks import one_of
+from llmserve_lab.checks import of_type, one_of
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.lines import (
     Compression,
@@ -24,6 +24,7 @@ from llmserve_lab.workloads.lines import (
     csv_lines,
     filled,
     in_order,
+    place,
     plain,
 )
 
@@ -48,7 +49,7 @@ def azure(path: str | Path) -> Iterator[Request]:
         MalformedLineError: a line does not hold that, or time runs back.
     """
     return _timed(
-        csv_lines(Path(path), AZURE), AZURE, "a date and time", datetime_s, least=1
+        csv_lines(place(path), AZURE), AZURE, "a date and time", datetime_s, least=1
     )
 
 
@@ -63,7 +64,7 @@ def burstgpt(path: str | Path) -> Iterator[Request]:
         MalformedLineError: a line does not hold that, or time runs back.
     """
     return _timed(
-        csv_lines(Path(path), BURST), BURST, "a number of s", seconds, least=0
+        csv_lines(place(path), BURST), BURST, "a number of s", seconds, least=0
     )
 
 
@@ -92,10 +93,11 @@ def csv_trace(
         MalformedLineError: a column is missing, a line does not hold what it must, or
             time runs back.
     """
+    of_type(str, time=time, prompt=prompt, output=output)
     one_of("unit", unit, TimeUnit)
     one_of("compression", compression, Compression)
     columns = (time, prompt, output)
-    lines = csv_lines(Path(path), columns, compression)
+    lines = csv_lines(place(path), columns, compression)
     if unit == "datetime":
         return _timed(lines, columns, "a date and time", datetime_s, least=0)
     scale = PER_SECOND[unit]
@@ -140,7 +142,7 @@ def mooncake(path: str | Path) -> Iterator[Request]:
             back.
     """
     start_s = before_s = -math.inf
-    for number, line in enumerate(json_lines(Path(path))):
+    for number, line in enumerate(json_lines(place(path))):
         now_s = line.read("timestamp", "a number of ms", seconds) / MS_PER_S
         before_s = in_order(line, "timestamp", now_s, before_s)
         start_s = now_s if number == 0 else start_s

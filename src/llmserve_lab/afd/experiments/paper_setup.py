@@ -19,7 +19,7 @@ from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from llmserve_lab.afd.theory import finite_run
 from llmserve_lab.afd.theory.paper_recipe import with_slot_tokens
-from llmserve_lab.checks import MOST_PLAYED, whole
+from llmserve_lab.checks import MOST_PLAYED, at_least, whole
 from llmserve_lab.page.table import Table
 
 BATCH, PROMPT, ANSWER = 256, 100, 500
@@ -41,7 +41,12 @@ COLUMNS = (
 def known(
     *, batch: int = BATCH, prompt: float = PROMPT, answer: float = ANSWER
 ) -> dict[str, float]:
-    """The fitted coefficients and the setting, by code name."""
+    """The fitted coefficients and the setting, by code name.
+
+    Raises:
+        ValueError: answers have less than no token on average.
+    """
+    at_least("answer", answer, 0)
     return ascend() | {
         "batch": float(batch),
         "mean_prompt": float(prompt),

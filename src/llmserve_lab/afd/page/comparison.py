@@ -14,16 +14,18 @@ from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, Deployment
 from llmserve_lab.catalog.selection import in_servers, stacks_known
+from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.published_runs import batch_of, decodes, run_as
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.controls import known
-from llmserve_lab.formula.band import Band
+from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.page.table import Table
 
 # Servers, no racks: a copy of a row goes to each node.
 DEVICES = tuple(each.key for each in in_servers("fp8", known, stacks_known))
 GPUS, TIGHT_S, LOOSE_S = 96, 0.05, 0.1
+PART = Unmeasured("one layer, and no split of this model on these GPUs", True)
 SHOWN_MS, CONTEXTS = (30, 40, 45, 50, 60, 70), (4096.0, 8192.0)
 OVERLAPS: tuple[coupled.Overlap, ...] = ("free", "charged")
 WAYS = ("one batch", "two halves", "split")
@@ -187,7 +189,12 @@ def measured_table() -> Table:
 
 
 def beside_table(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Table:
-    """Table of group and split at one target, charged alike, contexts equal or not."""
+    """Table of group and split at one target, charged alike, contexts equal or not.
+
+    Raises:
+        ValueError: the target is not positive.
+    """
+    positive("tpot_s", tpot_s)
     rows: list[tuple[str, ...]] = []
     for spread, overlap in product((0.0, SPREAD), OVERLAPS):
         rates = beside(gpu, tpot_s, overlap=overlap, spread=spread)
@@ -205,6 +212,7 @@ def beside_table(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Table:
         f"{1e3 * tpot_s:.0f} ms per token, contexts of 4,096 tokens on average; where "
         f"they differ, by a standard deviation of {SPREAD:.0%} of that. Last column: "
         "the split against the better group.",
+        "Groups were measured, at another load; a split nobody has measured.",
     )
     columns = ("overlap", *WAYS, "split")
     caption = "One group and the best split, charged alike"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llmserve_lab.afd import coupled, deployment
-from llmserve_lab.afd.page.comparison import DEVICES, GPUS, TIGHT_S, best
+from llmserve_lab.afd.page.comparison import DEVICES, GPUS, PART, TIGHT_S, best
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek import formulas as df
 from llmserve_lab.deepseek.model.setup import DEEPSEEK, Numbers
@@ -47,7 +47,7 @@ def sides_table(gpu: str = DEVICES[0]) -> Table:
     """Table of one layer at 50 ms: the best split beside one group in two halves."""
     columns = ("µs", f"split, {best(gpu, TIGHT_S).name}", "group, a half")
     lines = [(each.name, *each.shown) for each in sides(gpu)]
-    return Table("One layer of one batch", columns, lines)
+    return Table("One layer of one batch", columns, lines, band=PART)
 
 
 def in_four(parts: tuple[float, ...]) -> tuple[float, float, float, float]:
@@ -82,7 +82,8 @@ def inputs_table(gpu: str = DEVICES[0]) -> Table:
         f"experts on each of {GPUS} GPUs; otherwise alike.",
     )
     columns = ("part", "from (split)", "split, µs", "half, µs")
-    return Table("One layer of one batch, from its inputs", columns, lines, notes=notes)
+    caption = "One layer of one batch, from its inputs"
+    return Table(caption, columns, lines, notes=notes, band=PART)
 
 
 def of_split(gpu: str) -> tuple[float, ...]:

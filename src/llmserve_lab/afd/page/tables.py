@@ -11,6 +11,7 @@ from llmserve_lab.afd.page.comparison import (
     DEVICES,
     GPUS,
     LOOSE_S,
+    PART,
     TIGHT_S,
     best,
     errors,
@@ -268,4 +269,5 @@ def layer_table(gpu: str = DEVICES[0]) -> Table:
         "period: the longest of attention, FFN, the busiest port one way, and the sum "
         "of attention, FFN and wire over m"
     )
-    return Table("One layer, at 50 ms per token", columns, rows, notes=(note,))
+    caption = "One layer, at 50 ms per token"
+    return Table(caption, columns, rows, notes=(note,), band=PART)

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from llmserve_lab.checks import at_least
+from llmserve_lab.checks import at_least, key_of
 from llmserve_lab.workloads.lengths import Floats as Floats
 from llmserve_lab.workloads.lengths import Geometric as Geometric
 from llmserve_lab.workloads.lengths import Integers, TabledLaw
@@ -44,8 +44,7 @@ STEPS: Mapping[str, Callable[[Ints], Ints]] = MappingProxyType(
 
 def steps_of(decode: Ints, steps: str) -> Ints:
     """Steps that answers take, counted as :data:`STEPS` says."""
-    if steps not in STEPS:
-        raise ValueError(f"steps must be one of {', '.join(STEPS)}, got {steps!r}")
+    key_of("steps", steps, STEPS)
     return STEPS[steps](decode)
 
 

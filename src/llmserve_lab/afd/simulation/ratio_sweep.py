@@ -52,6 +52,7 @@ class Groups:
     @cached_property
     def members(self) -> Ints:
         """The instance at each place in the row."""
+        # Whole bundles only: what R/r leaves over is in none of size r.
         each = [range(self.most // r * r) for r in range(1, self.most + 1)]
         return np.array([i for members in each for i in members])
 
@@ -105,6 +106,8 @@ def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
     ratios = np.arange(1, most + 1)
     ffn_s = bundle.ffn(groups.sizes * bundle.batch)
     skip, out = 5 * m, _ends(bundle, attn_s, ffn_s, groups)
+    # Two moments are all that a period takes. The steps between are computed and let
+    # go one by one, or memory would grow with their number times all bundles.
     begun = next(islice(out, skip - 1, None))
     (ended,) = deque(out, maxlen=1)
     period_s = groups.by_ratio((ended - begun) / (len(attn_s) - skip))

@@ -37,6 +37,7 @@ def simulate(bundle: Bundle, load: Load, *, seed: int) -> BundleRun:
         run = _attempt(bundle, load, n_steps, seed)
         if run is not None:
             return run
+        # By a factor, so that all attempts together cost at most five times the last.
         n_steps = 1 + n_steps * 5 // 4
 
 

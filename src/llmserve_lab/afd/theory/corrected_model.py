@@ -45,6 +45,7 @@ def period_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) -> F
     mean_s = bundle.attn(bundle.batch * slot.theta)
     empty_s = bundle.attn.intercept  # quantiles of few slots would go below no load
     instances = r * bundle.n_ffn
+    # A loop waits for the worst of m batches on every instance, each with its own load.
     slowest_s = mean_s + _largest(bundle, slot, m * instances, n_batches=1)
     loop_s = f.LOOP_S(
         attn_s=np.maximum(slowest_s, empty_s),

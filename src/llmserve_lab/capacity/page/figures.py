@@ -8,6 +8,7 @@ from llmserve_lab import catalog
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity.page import charts
 from llmserve_lab.capacity.page.minutes import burst_by_minute
+from llmserve_lab.capacity.tables import UNSEEN
 from llmserve_lab.capacity.triangle import (
     DEVICES,
     LOADS,
@@ -20,7 +21,6 @@ from llmserve_lab.capacity.triangle import (
     rate_in_time,
 )
 from llmserve_lab.catalog.data.prices import HOURLY
-from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.banded import banded
@@ -30,7 +30,6 @@ from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
 __all__ = ["burst_by_minute", "cost_latency"]
-NO_BAND = Unmeasured("no measured row tells at which rate a promise is kept")
 CHOSEN = ("model", "accelerator", "load", "ttft", "tpot")
 STOPS = (1.0, 1.79, 2.69, 3.49, 3.99, 4.59, 5.5, 6.79, 9.0, 12.29)
 
@@ -73,8 +72,11 @@ def cost_latency() -> LiveFigure:
         ),
         derived={"price": Bound(f.REPLICA_PRICE)},
         readouts=(
-            banded(Readout("replica_rate", "Goodput of a replica"), NO_BAND),
-            Readout(f.BUSY_COST, "Cost of a million requests at the goodput"),
+            banded(Readout("replica_rate", "Goodput of a replica"), UNSEEN),
+            banded(
+                Readout(f.BUSY_COST, "Cost of a million requests at the goodput"),
+                UNSEEN,
+            ),
             Verdict(
                 "binds",
                 "Target that binds",

@@ -20,6 +20,7 @@ from llmserve_lab.capacity.triangle import (
     goodput,
     points,
 )
+from llmserve_lab.checks import key_of
 from llmserve_lab.disaggregation.goodput import ENOUGH
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, PURPLE, VERMILLION
@@ -37,6 +38,7 @@ def kept(demand: MeanLengths = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> Static
 
     figure, axes = plt.subplots(figsize=(4.7, 2.55))
     found = points(MODEL, DEVICE, demand)
+    key_of("tpot_s", tpot_s, TPOTS_S)
     i, j = TTFTS_S.index(LEVEL.ttft_s), TPOTS_S.index(tpot_s)
     rates = [each.per_s for each in found]
     lines = {

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from llmserve_lab.catalog.data.models import MODELS
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
+from llmserve_lab.catalog.records.ffn import SwigluFfn
+from llmserve_lab.catalog.records.shape import ModelShape
 
 GPT_OSS = "config.json of openai/gpt-oss-120b: layer_types alternate, sliding_window"
 SCOUT = (
@@ -34,19 +37,32 @@ _WHOLE = (
     "llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b", "qwen3-32b",
     "mixtral-8x7b", "deepseek-v3", "kimi-k2",
 )  # fmt: skip
+MISTRAL_7B = ModelShape(
+    name="Mistral-7B v0.1",
+    key="mistral-7b-v0.1",
+    source="config.json of mistralai/Mistral-7B-v0.1",
+    n_layers=32,
+    d_model=4096,
+    vocab=32_000,
+    attention=GroupedQueryAttention(n_heads=32, n_kv_heads=8, d_head=128),
+    ffn=SwigluFfn(d_ff=14_336),
+    max_context=32_768,
+)
 _GPT, _SCOUT = MODELS["gpt-oss-120b"], MODELS["llama-4-scout"]
 
 CACHE_LAYERS: Mapping[str, CacheLayers] = MappingProxyType(
     {key: CacheLayers.of(MODELS[key]) for key in _WHOLE}
     | {
         "mistral-7b-v0.1": CacheLayers(
-            name="Mistral-7B v0.1",
+            name=MISTRAL_7B.name,
             kind="GQA, window in all layers",
             source=MISTRAL,
-            kv_elements=2 * 8 * 128,
+            kv_elements=MISTRAL_7B.attention.kv_elements,
             full_layers=0,
             window_layers=32,
             window=4096,
+            heads=(8, 128),
+            shape=MISTRAL_7B,
         ),
         "gpt-oss-120b": CacheLayers(
             name=_GPT.name,
@@ -56,6 +72,7 @@ CACHE_LAYERS: Mapping[str, CacheLayers] = MappingProxyType(
             full_layers=18,
             window_layers=18,
             window=128,
+            heads=(8, 64),
             shape=_GPT,
         ),
         "gemma-3-27b": CacheLayers(
@@ -66,6 +83,7 @@ CACHE_LAYERS: Mapping[str, CacheLayers] = MappingProxyType(
             full_layers=10,
             window_layers=52,
             window=1024,
+            heads=(16, 128),
         ),
         "llama-4-scout": CacheLayers(
             name=_SCOUT.name,
@@ -75,6 +93,7 @@ CACHE_LAYERS: Mapping[str, CacheLayers] = MappingProxyType(
             full_layers=12,
             window_layers=36,
             window=8192,
+            heads=(8, 128),
             shape=_SCOUT,
         ),
         "qwen3-next-80b": CacheLayers(
@@ -85,6 +104,7 @@ CACHE_LAYERS: Mapping[str, CacheLayers] = MappingProxyType(
             full_layers=12,
             state_layers=36,
             state_elements=NEXT_STATE,
+            heads=(2, 256),
         ),
     }
 )

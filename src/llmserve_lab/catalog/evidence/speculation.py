@@ -132,6 +132,42 @@ HEAD_RUNS: tuple[HeadRun, ...] = (
     ),
 )
 
+BATCHES = (1, 16, 64, 128)
+CHAIN = 3  # drafts of each request and round in these runs
+
+
+@dataclass(frozen=True)
+class BatchRun:
+    """EAGLE on one task: tokens of a pass, lengths, and the speedup by batch."""
+
+    task: str
+    tokens: float  # counted on the published acceptance of every position
+    prompt: int
+    answer: int
+    gains: Mapping[int, float]
+
+
+SPEC_BENCH = (
+    "Speculative Decoding: Performance or Illusion?, arXiv 2601.11580: Llama-3.1-8B, "
+    "one H100, vLLM 0.10.1; speedups read off the vectors of its first figure, tokens "
+    "counted on SpecDecode-Bench/simulator at 2fdccbd6"
+)
+
+
+def _by_batch(*gains: float) -> Mapping[int, float]:
+    return MappingProxyType(dict(zip(BATCHES, gains, strict=True)))
+
+
+BATCH_RUNS: tuple[BatchRun, ...] = (
+    BatchRun("ShareGPT", 2.255, 355, 740, _by_batch(1.679, 1.668, 1.535, 1.291)),
+    BatchRun("GSM8K", 2.394, 94, 165, _by_batch(1.731, 1.678, 1.466, 1.214)),
+    BatchRun("InstructCoder", 2.352, 171, 250, _by_batch(1.973, 1.854, 1.538, 1.298)),
+    BatchRun("CNN/DailyMail", 2.331, 838, 322, _by_batch(1.444, 1.397, 1.275, 1.144)),
+)
+_bench = partial(Cited, unit="dimensionless", kind="measured", source=SPEC_BENCH)
+SMALL_LOSES = _bench(0.912, note="Qwen3-8B, a small model drafts, ShareGPT, batch 128")
+SMALL_COST = _bench(0.375, note="a pass of Qwen3-0.6B over one of Qwen3-8B")
+
 EAGLE_3_VOCAB = Cited(
     32_000,
     "token",

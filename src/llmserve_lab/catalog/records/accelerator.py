@@ -20,7 +20,7 @@ from llmserve_lab.catalog.data.links import LINKS
 from llmserve_lab.catalog.records.cited import Cited, cite_in
 from llmserve_lab.catalog.records.link import BITS_PER_BYTE
 from llmserve_lab.catalog.records.source_links import Document
-from llmserve_lab.checks import UnknownKeyError, whole_fields
+from llmserve_lab.checks import UnknownKeyError, key_of, whole_fields
 
 GIB = 1024**3
 RTX_4090_DRIVER = Cited(25.25e9, "byte", "measured", "CUDA runtime on an RTX 4090")
@@ -140,10 +140,7 @@ class Accelerator:
         if not (isinstance(self.family, tuple) and all(self.family)):
             raise ValueError(f"family must be a tuple of names, got {self.family!r}")
         object.__setattr__(self, "family", self.family or (self.name,))
-        if self.scale_up not in LINKS:
-            raise ValueError(
-                f"scale_up must be one of {', '.join(LINKS)}, got {self.scale_up!r}"
-            )
+        key_of("scale_up", self.scale_up, LINKS)
 
     @property
     def disclosed(self) -> bool:

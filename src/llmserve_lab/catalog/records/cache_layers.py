@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.checks import at_least, whole, whole_fields
 
@@ -15,10 +16,11 @@ class CacheLayers:
     ``full_layers`` keep ``kv_elements`` numbers of every token, ``window_layers`` of
     the last ``window`` tokens only, and ``state_layers`` keep ``state_elements``
     numbers each, however long the text is. ``kind`` says it in the field's words.
+    ``heads`` are its key–value heads and their width, if it keeps keys and values, and
     ``shape`` is the model's, where the catalog has it.
 
     Raises:
-        ValueError: there is no layer, or a window of nothing.
+        ValueError: there is no layer, a window of nothing, or heads of another size.
     """
 
     name: str
@@ -30,6 +32,7 @@ class CacheLayers:
     window: int = 0
     state_layers: int = 0
     state_elements: int = 0
+    heads: tuple[int, int] | None = None
     shape: ModelShape | None = None
 
     def __post_init__(self) -> None:
@@ -44,16 +47,25 @@ class CacheLayers:
         whole(of="layer", layers=self.layers)
         if self.window_layers:
             whole(of="token", window=self.window)
+        if self.heads and 2 * self.heads[0] * self.heads[1] != self.kv_elements:
+            raise ValueError(
+                f"heads must make kv_elements, {self.kv_elements}, got {self.heads}"
+            )
 
     @classmethod
     def of(cls, shape: ModelShape, kind: str = "") -> CacheLayers:
         """A model whose layers all keep every token."""
+        spec = shape.attention
+        heads = None
+        if isinstance(spec, GroupedQueryAttention):
+            heads = (spec.n_kv_heads, spec.d_head)
         return cls(
             name=shape.name,
             kind=kind or shape.attention.kind,
             source=shape.source,
             kv_elements=shape.attention.kv_elements,
             full_layers=shape.n_layers,
+            heads=heads,
             shape=shape,
         )
 

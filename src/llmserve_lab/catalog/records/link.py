@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llmserve_lab.catalog.records.cited import Cited, cite_in
-from llmserve_lab.checks import whole_fields
+from llmserve_lab.checks import of_type, one_of, whole_fields
 
 BITS_PER_BYTE = 8
+Scope = Literal["scale-up", "scale-out", "host"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +53,13 @@ class Link:
 
     Raises:
         TypeError: a number has no source, or ``num_devices`` is not an int.
-        ValueError: a number is in a foreign unit, or ``num_devices`` is below 1.
+        ValueError: a number is in a foreign unit, ``num_devices`` is below 1, or the
+            scope is another.
     """
 
     name: str
     key: str
-    scope: Literal["scale-up", "scale-out", "host"]
+    scope: Scope
     bandwidth: Cited
     bidirectional: Cited
     wires: Wires
@@ -69,3 +71,6 @@ class Link:
         cite_in(self, bandwidth="byte/s", bidirectional="byte/s", total="byte/s")
         cite_in(self, latency="s")
         whole_fields(self, "num_devices")
+        of_type(str, name=self.name, key=self.key)
+        of_type(Wires, wires=self.wires)
+        one_of("scope", self.scope, Scope)

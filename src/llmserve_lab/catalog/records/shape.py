@@ -63,6 +63,9 @@ class ModelShape:
     def __post_init__(self) -> None:
         cite_in(self, published=PUBLISHED_UNITS)
         whole_fields(self, "n_layers", "d_model", "vocab", "norms_per_block")
+        of_type(str, name=self.name, key=self.key, source=self.source)
+        of_type(str, quantized=self.quantized)
+        of_type(bool, tied=self.tied)
         of_type(Attention, attention=self.attention)
         of_type(Ffn, ffn=self.ffn)
         if self.max_context is not None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from llmserve_lab.catalog import MODELS, accelerator, machine, workload
 from llmserve_lab.claims.sources import SOURCES
-from llmserve_lab.cluster import Rank, run
-from llmserve_lab.cluster.ledger import Record
+from llmserve_lab.collectives import Rank, run
+from llmserve_lab.collectives.ledger import Record
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.transformer import Transformer, tiny_shape
 from llmserve_lab.transformer.shard import shard

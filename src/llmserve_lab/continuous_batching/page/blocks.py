@@ -56,8 +56,8 @@ def blocks_run_out() -> StepFigure:
         start=len(log.frames) - 1,
         stills=((name, 1), (name, 3), (name, 6)),
         legend={
-            **{letter: f"request {letter}" for letter in "AB"},
-            "C": "request C (pale: queued)",
+            "A": "request A",
+            **{letter: f"request {letter} (pale: in the queue)" for letter in "BC"},
             "empty": "free block",
         },
         counters=(

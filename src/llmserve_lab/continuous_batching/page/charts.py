@@ -20,7 +20,7 @@ from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis
 from llmserve_lab.page.live.bound import Landmark, landmarks
 from llmserve_lab.page.palette import GREY, INK, MEANINGS, series
-from llmserve_lab.running_example import ideal, setting
+from llmserve_lab.running_example import setting
 
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
@@ -180,18 +180,11 @@ def _names() -> list[Any]:
 
 
 def lines() -> tuple[Drawn, ...]:
-    """The curves of an iteration: as served, after a prefix and without one; ideal."""
+    """The curves of an iteration: as served, after a prefix and without one."""
     bare, after = SERVED.items()
     return (
         Drawn(after[0], f.SERVED_ITERATION_S, after[1], {"context": "context"}),
         Drawn(bare[0], f.SERVED_ITERATION_S, bare[1], {"context": "0"}, dash=(5, 4)),
-        Drawn(
-            "all of the datasheet, after this prefix",
-            f.MIXED_ITERATION_S,
-            GREY,
-            {"context": "context"},
-            dash=(2, 3),
-        ),
     )
 
 
@@ -208,7 +201,7 @@ def chunk_from_target() -> Any:
         drawn.transform_calculate(chunk=f"max(1, {each} * datum.i)").encode(x=x, y=y),
         *(mark for at, line in enumerate(lines()) for mark in _key(line, at)),
         _across("target", TIME, q.tbt_target).encode(y=y),
-        height=160,
+        height=110,
     )
 
 
@@ -217,7 +210,7 @@ def _key(line: Drawn, row: int) -> list[Any]:
     from llmserve_lab.extras import altair as alt
 
     one = alt.Chart(alt.Data(values=[{}]))
-    at, ink = alt.value(KEY_ROW * row - 46), line.ink.css
+    at, ink = alt.value(KEY_ROW * row - 29), line.ink.css
     dash = list(line.dash or (1, 0))
     stroke = one.mark_rule(color=ink, strokeDash=dash, strokeWidth=2)
     text = one.mark_text(text=line.name, align="left", color=ink)
@@ -231,8 +224,7 @@ def _line(line: Drawn) -> Any:
     """A curve over the rows of the chunk, for the load of the chapter."""
     from llmserve_lab.extras import altair as alt
 
-    served_one = line.formula is f.SERVED_ITERATION_S
-    known: Mapping[str, Given] = setting() | served() if served_one else ideal()
+    known: Mapping[str, Given] = setting() | served()
     at = {**{k: float(v) for k, v in known.items()}, **decodes(), **line.at}
     asked = {k: v for k, v in at.items() if k in line.formula.known()}
     expr = TIME.draws(line.formula, chunk="datum.chunk", **asked)

@@ -32,7 +32,7 @@ from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
-from llmserve_lab.running_example import ideal, setting
+from llmserve_lab.running_example import setting
 
 KEPT = ("breaks the target", "keeps the target")
 BEYOND_S = 1e3  # a gap that no target allows: there is nothing above no limit
@@ -72,7 +72,7 @@ def lanes() -> LiveFigure:
         readouts=(
             banded(Readout("longest_gap_s", "Longest gap"), prompt_error()),
             Verdict("kept", "This budget", "tbt_target", "longest_gap_s", KEPT),
-            Readout("mean_gap_s", "Mean gap while F is read"),
+            banded(Readout("mean_gap_s", "Mean gap while F is read"), prompt_error()),
             Readout("reader_tokens", "Tokens of each of A to E meanwhile"),
         ),
         sentence=(
@@ -103,20 +103,8 @@ def chunk_from_target() -> LiveFigure:
             "chunk_fits": asked_by(
                 f.SERVED_CHUNK_FITS, context="context", tbt_target="tbt_target"
             ),
-            "ideal_chunk_fits": Bound(
-                f.CHUNK_FITS,
-                **f.CHUNK_FITS.given(
-                    {**ideal(), **decodes()}, context="context", tbt_target="tbt_target"
-                ),
-            ),
         },
-        readouts=(
-            Readout("chunk_fits", "Chunk that reaches the target, as served"),
-            Readout(
-                "ideal_chunk_fits",
-                "Chunk that reaches it, ideal machine (all of the datasheet)",
-            ),
-        ),
+        readouts=(Readout("chunk_fits", "Chunk that reaches the target, no margin"),),
         sentence=(
             f"Beside {DECODES} decodes, after a prefix of {{context}}, the solid line "
             "reaches a target of {tbt_target} at a chunk of {chunk_fits}."

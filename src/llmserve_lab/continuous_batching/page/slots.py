@@ -163,8 +163,8 @@ def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
         (
             max(c.left, d.left),
             f"All is done after {max(c.left, d.left):,} iterations. "
-            f"{sum(stay.idle for stay in found):,} slot-steps were wasted in both "
-            "batches.",
+            f"{sum(stay.idle for stay in found):,} slot-steps were wasted in the two "
+            "batches together.",
         ),
     ]
 

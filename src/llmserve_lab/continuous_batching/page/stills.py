@@ -1,4 +1,4 @@
-"""The chapter's still pictures: rates of arrival, budgets and their price."""
+"""The chapter's still pictures: rates of arrival, and budgets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llmserve_lab.continuous_batching.lanes import beats
 from llmserve_lab.continuous_batching.tuning import Trade
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import si
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
+from llmserve_lab.page.palette import BLUE, GREY, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.running_example import ANSWER
 
@@ -65,42 +65,6 @@ def load(found: dict[str, float]) -> StaticFigure:
 
 
 @figure_style()
-def price(budget: int, found: dict[str, dict[str, float]]) -> StaticFigure:
-    """What a token budget adds to the long prompt's TTFT, part by part.
-
-    ``found`` has the parts by how the launches are counted.
-    """
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(NARROW, 1.85))
-    inks = {"weights": BLUE, "cache": GREEN, "decodes": GREY, "launches": VERMILLION}
-    below: dict[str, Any] = {"ha": "center", "va": "top"}
-    totals = {name: sum(parts.values()) for name, parts in found.items()}
-    for place, (name, parts) in enumerate(found.items()):
-        left = 0.0
-        for part, ink in inks.items():
-            axes.barh(-place, parts[part], left=left, height=0.36, color=ink.light)
-            if part != "decodes" and place == len(found) - 1:
-                middle = left + parts[part] / 2
-                axes.text(middle, -place - 0.24, part, color=ink.light, **below)
-            left += parts[part]
-        axes.text(0, -place + 0.21, f"{name}: {totals[name]:.2f} s", va="bottom")
-    axes.grid(visible=False)
-    axes.set(yticks=[], ylim=(-2.75, 0.75), xlim=(0, 2.75))
-    axes.set_xlabel("seconds more than in one piece")
-    axes.spines["left"].set_visible(False)
-    return StaticFigure.of(
-        figure,
-        name="continuous_batching.price",
-        title="Reading again costs almost a second; what launches add is uncertain",
-        sentence=(
-            f"What a budget of {budget} rows adds to the first token. Grey: rows of "
-            "the decodes."
-        ),
-    )
-
-
-@figure_style()
 def budgets(
     counted: Sequence[Trade],
     added: Sequence[Trade],
@@ -149,11 +113,11 @@ def budgets(
     return StaticFigure.of(
         figure,
         name="continuous_batching.budgets",
-        title="A smaller budget buys short gaps with a later first token",
+        title="Smaller budgets: shorter gaps, and later first tokens, but for the jump "
+        "where recording ends",
         sentence=(
-            "Longest gap of the five, and TTFT of the long prompt. "
-            f"Line: launches recorded up to {tried} rows, each by itself above. "
-            "Shaded: from all launches hidden to each by itself."
+            "Longest gap of the five, TTFT of the long prompt. Line: launches "
+            f"recorded up to {tried} rows. Shaded: what launches alone leave open."
         ),
     )
 

@@ -35,7 +35,7 @@ def chunks_fill_the_triangle() -> StepFigure:
             height=170,
         ),
         logs=logs,
-        start=2,
+        start=len(logs[first].frames) - 1,
         stills=tuple((first, frame) for frame in (0, 2, len(logs[first].frames) - 1)),
         legend={
             "cache": "key read from the cache (pale: in an earlier iteration)",

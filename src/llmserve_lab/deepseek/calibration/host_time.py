@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS, DecodeRun
+from llmserve_lab.checks import key_of
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -125,8 +126,7 @@ def leave_one_out(assumed: Assumptions, by: str) -> tuple[LeftOut, ...]:
     Raises:
         ValueError: ``by`` is no way to group the runs.
     """
-    if by not in GROUPS:
-        raise ValueError(f"by must be one of {', '.join(GROUPS)}, got {by!r}")
+    key_of("by", by, GROUPS)
     found = []
     for group in sorted({getattr(run, by) for run in DECODE_RUNS}):
         of = [run for run in DECODE_RUNS if getattr(run, by) == group]

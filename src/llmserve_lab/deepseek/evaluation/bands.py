@@ -16,7 +16,7 @@ from math import log2
 from typing import Literal
 
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
-from llmserve_lab.checks import UnknownKeyError, positive, whole
+from llmserve_lab.checks import key_of, positive, whole
 from llmserve_lab.deepseek.calibration.host_time import (
     decoding_requests,
     leave_one_out,
@@ -121,8 +121,7 @@ def band(kind: Predicted, setting: DecodeSetting) -> Band | Unmeasured:
         LookupError: there is no such kind of prediction.
     """
     kinds = ("decode_step", "gpu_tokens_per_s", "user_tokens_per_s")
-    if kind not in kinds:
-        raise UnknownKeyError(f"kind must be one of {', '.join(kinds)}, got {kind!r}")
+    key_of("kind", kind, kinds)
     if reason := _outside(setting):
         return Unmeasured(reason)
     found = of_runs(alike(setting))

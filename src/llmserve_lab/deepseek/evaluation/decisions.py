@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import ablations
 from llmserve_lab.deepseek.evaluation import worked_example as worked
@@ -48,7 +49,11 @@ def kept_at(tpot_s: float, error: float = 0.0) -> float:
     """Share of the opening batch's rate that is left where users keep a target.
 
     Every step is predicted with the same error, so that it leaves both rates alike.
+
+    Raises:
+        ValueError: steps would take less than no time.
     """
+    positive("1 + error", 1 + error)
     context, ours = float(worked.CONTEXT), twins(worked.PLACE.n_gpus)
     slowest = 1 / (tpot_s * (1 + error))
     batches = [t.batch_at(slowest, context=context, in_memory=True) for t in ours]

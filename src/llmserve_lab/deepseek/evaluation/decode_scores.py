@@ -50,6 +50,7 @@ COLUMNS = (
     "ttft_ms",
     "tpot_ms",
 )
+COUNTS = ("ep", "isl", "osl")
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,10 @@ def _refused(row: Mapping[str, str]) -> str:
         numbers = [float(row[name]) for name in COLUMNS[3:]]
     except ValueError:
         return "a number is missing"
-    sound = all(math.isfinite(number) and number > 0 for number in numbers)
-    return "" if sound else "a number is not finite and positive"
+    if not all(math.isfinite(number) and number > 0 for number in numbers):
+        return "a number is not finite and positive"
+    counts = (float(row[name]) for name in COUNTS)
+    return "" if all(map(float.is_integer, counts)) else "a count is not whole"
 
 
 def _run(row: Mapping[str, str], status: Status) -> DecodeRun:
@@ -133,9 +136,9 @@ def _run(row: Mapping[str, str], status: Status) -> DecodeRun:
         accelerator=SYSTEMS[row["system"]],
         engine=row["engine"],
         precision=row["precision"],
-        ep=int(row["ep"]),
-        prompt_tokens=int(row["isl"]),
-        output_tokens=int(row["osl"]),
+        ep=int(float(row["ep"])),
+        prompt_tokens=int(float(row["isl"])),
+        output_tokens=int(float(row["osl"])),
         requests_per_gpu=float(row["batch_per_gpu_nominal"]),
         ttft_s=float(row["ttft_ms"]) / 1e3,
         tpot_s=float(row["tpot_ms"]) / 1e3,
@@ -144,9 +147,17 @@ def _run(row: Mapping[str, str], status: Status) -> DecodeRun:
 
 
 def main(path: Path) -> None:
-    """Print each run of a file, predicted and measured, and the scores."""
+    """Print each run of a file, predicted and measured, and the scores.
+
+    Raises:
+        ValueError: a column is missing, or no run can be predicted.
+    """
     today = datetime.now(UTC).date().isoformat()
     runs, left_out = read_runs(path, Status("blind", today))
+    for why, count in left_out.items():
+        print(f"left out: {count}, {why}")
+    if not runs:
+        raise ValueError(f"{path.name} must hold a run that can be predicted, got none")
     found = predictions(book_assumptions(), runs)
     for each in found:
         times = f"{1e3 * each.predicted_s:6.1f} {1e3 * each.measured_s:6.1f} ms"
@@ -154,8 +165,6 @@ def main(path: Path) -> None:
     for total in scores(found):
         mean, bias = 100 * total.mean_error, 100 * total.bias
         print(f"{total.status}: {total.n_runs} runs, {mean:.1f} %, bias {bias:+.1f} %")
-    for why, count in left_out.items():
-        print(f"left out: {count}, {why}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.collectives.formulas import TOUCHED_EXPERTS
 from llmserve_lab.deepseek.formulas.attention import (
     KERNEL_TIMES,
     MODEL,

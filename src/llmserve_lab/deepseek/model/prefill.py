@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster.formulas import ROW_COPIES
+from llmserve_lab.collectives.formulas import ROW_COPIES
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.model.setup import Numbers, Setup
 from llmserve_lab.deepseek.model.step_model import Twin

@@ -135,6 +135,8 @@ class Twin:
             found["far_share"] = 1.0
         if self.setup.n_gpus == 1:
             found |= {"flight_s": 0.0, "transfer_starts_s": 0.0}
+        # Last: the sharp roofline takes the larger of two terms, which the assumptions
+        # above may have replaced.
         found = known | found
         return found | self._sharp(found)
 
@@ -269,6 +271,7 @@ class Twin:
             rate = self.user_tokens_per_s(batch=batch, context=context, in_memory=False)
             return bool(rate < tokens_per_s)
 
+        # Doubled until it is too slow, then halved: no bound on the batch is assumed.
         most = 1
         while not slow(most):
             most *= 2

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
-from llmserve_lab.formula.band import Band, ErrorBand
+from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
 from llmserve_lab.page.banded import BandTable
 
 KEYS = {device.name: key for key, device in ACCELERATORS.items()}
@@ -30,3 +30,4 @@ def at_setting(*, gpu_requests: float, ep: float, device: str) -> ErrorBand:
 
 
 OF_STEP = BandTable(at_setting, CONTROLS)
+PART = Unmeasured("a part of a step, of which only the whole was measured", True)

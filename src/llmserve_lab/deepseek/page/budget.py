@@ -13,6 +13,7 @@ from llmserve_lab.deepseek.evaluation.worked_example import (
     twin,
 )
 from llmserve_lab.deepseek.model.setup import Numbers
+from llmserve_lab.deepseek.page.bands import PART
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.table import Table
 
@@ -198,4 +199,4 @@ def budget() -> Table:
         )
         for name, *sizes, moving, working, counts in parts()
     ]
-    return Table(caption, COLUMNS, rows, notes)
+    return Table(caption, COLUMNS, rows, notes, band=PART)

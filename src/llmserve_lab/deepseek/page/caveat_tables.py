@@ -12,8 +12,11 @@ from llmserve_lab.deepseek.evaluation import (
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.setup import Setup
 from llmserve_lab.deepseek.page.tables import per_cent
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import plain, signed
 from llmserve_lab.page.table import Table
+
+CHANGED = Unmeasured("of few changes was a pair of runs measured; see the ablations")
 
 
 def balance(assumed: Assumptions) -> Table:
@@ -92,7 +95,7 @@ def swings(place: Setup, *, batches: tuple[float, ...], context: float) -> Table
     columns = ("change", *(f"{batch:.0f} requests" for batch in batches))
     title = "Change of tokens/s of a GPU, assumption by assumption"
     notes = ["before and after in the faster schedule, unless the change names one"]
-    return Table(title, columns, rows, notes)
+    return Table(title, columns, rows, notes, band=CHANGED)
 
 
 def silent(place: Setup, *, context: float) -> Table:
@@ -100,7 +103,7 @@ def silent(place: Setup, *, context: float) -> Table:
     found = sensitivity.silent(place, context=context)
     rows = [(each.change, each.what, signed(each.by)) for each in found]
     title = f"What a decode step does not feel: {context:,.0f} tokens"
-    return Table(title, ("change", "of what", "by"), rows)
+    return Table(title, ("change", "of what", "by"), rows, band=CHANGED)
 
 
 def before_rebalancing() -> Table:

@@ -77,9 +77,9 @@ def waterfall() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("attn_phase_s", "Attention"),
-            Readout("moe_phase_s", "Experts"),
-            Readout("all_to_all_s", "Dispatch and combine"),
+            banded(Readout("attn_phase_s", "Attention"), bands.PART),
+            banded(Readout("moe_phase_s", "Experts"), bands.PART),
+            banded(Readout("all_to_all_s", "Dispatch and combine"), bands.PART),
             banded(Readout("turn_s", "The step"), bands.OF_STEP),
             ROOM,
         ),

@@ -8,6 +8,7 @@ from typing import Any
 
 from llmserve_lab.catalog import precision
 from llmserve_lab.catalog.records.attention import LatentAttention
+from llmserve_lab.checks import key_of
 from llmserve_lab.deepseek.executed.mla import (
     D_MODEL,
     FORMS,
@@ -284,6 +285,5 @@ def _cell(x: float, y: float, width: float, ink: str, since: int) -> Row:
 
 def shapes(form: str) -> Sequence[MlaStep]:
     """The steps of a form as it ran, for the tests."""
-    if form not in FORMS:
-        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    key_of("form", form, FORMS)
     return execute(form, n_rows=1, context=CACHED).steps

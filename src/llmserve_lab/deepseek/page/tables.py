@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.calibration.host_time import GROUPS, leave_one_out
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import decode_scores, kernels, predictions
@@ -149,7 +150,12 @@ def points(assumed: Assumptions) -> Table:
 
 
 def of_rate(error: float) -> float:
-    """The error of a rate, given that of the time that it is one over."""
+    """The error of a rate, given that of the time that it is one over.
+
+    Raises:
+        ValueError: the time would be below nothing.
+    """
+    positive("1 + error", 1 + error)
     return 1 / (1 + error) - 1
 
 

@@ -26,8 +26,7 @@ from llmserve_lab.disaggregation.page.controls import (
 from llmserve_lab.disaggregation.page.pools import pools_by_layer
 from llmserve_lab.disaggregation.page.router import means as router_means
 from llmserve_lab.disaggregation.page.router import routes_by_rule
-from llmserve_lab.disaggregation.served import known, load
-from llmserve_lab.formula.band import Unmeasured
+from llmserve_lab.disaggregation.served import ALONE, PROMISED, SENT, known, load
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
@@ -47,7 +46,6 @@ __all__ = [
     "routes_by_rule",
 ]
 MACHINE = f"{model().name}, {GPUS} × {device().name}"
-NO_BAND = Unmeasured("no measured row tells at which rate a promise is kept")
 FREE = ("prompt_len", "new_tokens", "tpot_target")
 
 
@@ -69,12 +67,15 @@ def links() -> LiveFigure:
         },
         readouts=(
             Readout(f.HANDOFF_BYTES, "Cache to hand over"),
-            Readout("made_kv_made_per_s", "Cache that a prefill makes"),
-            Readout(f.TRANSFER_S, "Time to send the cache"),
-            Readout(
-                f.EXPOSED_S,
-                "Part of the sending that outlasts the prefill",
-                prefill_s="made_prefill_s",
+            banded(Readout("made_kv_made_per_s", "Cache that a prefill makes"), ALONE),
+            banded(Readout(f.TRANSFER_S, "Time to send the cache"), SENT),
+            banded(
+                Readout(
+                    f.EXPOSED_S,
+                    "Part of the sending that outlasts the prefill",
+                    prefill_s="made_prefill_s",
+                ),
+                SENT,
             ),
         ),
         sentence=(
@@ -128,11 +129,11 @@ def promises() -> LiveFigure:
             Readout("one_shared_batch", "Batch of one engine"),
             Readout("two_decode_batch", "Batch of a decode GPU"),
             banded(
-                Readout("one_shared_rate", "Rate of one engine on each GPU"), NO_BAND
+                Readout("one_shared_rate", "Rate of one engine on each GPU"), PROMISED
             ),
             banded(
                 Readout("two_best_pools_rate", "Rate of two pools, best split"),
-                NO_BAND,
+                PROMISED,
             ),
         ),
         sentence=(
@@ -172,7 +173,7 @@ def goodput() -> LiveFigure:
             ),
         ),
         readouts=tuple(
-            banded(Readout(name, f"Goodput, {way}"), NO_BAND)
+            banded(Readout(name, f"Goodput, {way}"), PROMISED)
             for way, name in names.items()
         ),
         sentence=(

@@ -6,11 +6,13 @@ import csv
 from collections.abc import Mapping
 from io import StringIO
 from math import isnan, sqrt
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from llmserve_lab.checks import of_type
 from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.engine.metrics.tbt_histogram import Floats, TbtHistogram
 
@@ -108,6 +110,7 @@ def _cell(value: Any) -> str | int | float:
 
 def written(text: str, path: str | Path | None) -> str:
     """The text, which is also written to the path if there is one."""
+    of_type(str | PathLike | None, path=path)
     if path is not None:
         Path(path).write_text(text, "utf8")
     return text

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.engine.metrics.events import RequestEvent
 from llmserve_lab.engine.metrics.iteration_record import (
     IterationRecord,
@@ -100,8 +101,7 @@ class IterationLog:
         """
         pools = sorted({step.pool for step in self.steps})
         pool = pools[0] if pool is None and len(pools) == 1 else pool
-        if pool not in pools:
-            raise ValueError(f"pool must be one of {', '.join(pools)}, got {pool}")
+        key_of("pool", pool, pools)
         own = (pool, replica)
         events = [e for e in self.events if (e.pool, e.replica) == own]
         return [

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from llmserve_lab.checks import one_of
+from llmserve_lab.checks import of_type, one_of
 
 Floats = npt.NDArray[np.float64] | Sequence[float]
 Percentile = Literal["linear", "inverted_cdf"]  # the rules, named as NumPy names them
@@ -36,6 +37,7 @@ def percentile(values: Floats, q: float, *, method: Percentile = "linear") -> fl
 
 def check_percentile(q: float, method: Percentile) -> None:
     """Refuse a percentile beyond 100, and a rule that is not one of the two."""
+    of_type(Real, q=q)
     if not 0 <= q <= 100:
         raise ValueError(f"q must be in [0, 100], got {q}")
     one_of("method", method, Percentile)

@@ -7,7 +7,7 @@ in it; TPOT leaves the first token out; percentiles interpolate linearly.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from llmserve_lab.checks import one_of
+from llmserve_lab.checks import key_of, of_type, one_of
 from llmserve_lab.engine.metrics.export import csv_text, data_frame, summary, written
 from llmserve_lab.engine.metrics.iteration_log import IterationLog
-from llmserve_lab.engine.metrics.percentile import Percentile, percentile
+from llmserve_lab.engine.metrics.percentile import (
+    Percentile,
+    check_percentile,
+    percentile,
+)
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.metrics.tbt_histogram import Floats, TbtHistogram
 from llmserve_lab.engine.metrics.utilization import Utilization
@@ -146,10 +150,7 @@ class Report:
         rounding_s = latest(self.elapsed_s) - self.elapsed_s
         kept = np.ones(self.num_requests, dtype=bool)
         for name, limit_s in limits_s.items():
-            if name not in spent_s:
-                raise ValueError(
-                    f"limit must be one of {', '.join(spent_s)}, got {name}"
-                )
+            key_of("limit", name, spent_s)
             if not limit_s >= 0:  # false for what is not a number, too
                 raise ValueError(f"{name} must be at least 0 s, got {limit_s}")
             kept &= spent_s[name] <= limit_s + rounding_s
@@ -187,7 +188,14 @@ class Report:
         """The run in numbers, by the names of ``vllm bench serve``, times in ms.
 
         A metric of which there is no value is left out.
+
+        Raises:
+            TypeError: ``quantiles`` are no numbers.
+            ValueError: one of them is not in [0, 100].
         """
+        of_type(Iterable, quantiles=quantiles)
+        for q in quantiles:
+            check_percentile(q, "linear")
         counts = {
             "num_preemptions": self.num_preemptions,
             "recomputed_tokens": self.recomputed_tokens,

@@ -19,6 +19,8 @@ class SuffixMax:
 
     def push(self, tick: int, value: float) -> None:
         """Add a value at a tick that is not before the last one."""
+        # ≤ and not <: of equal values the later one answers for every tick that the
+        # earlier one does.
         while self._values and self._values[-1] <= value:
             self._values.pop()
             self._ticks.pop()

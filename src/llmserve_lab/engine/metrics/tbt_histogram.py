@@ -74,6 +74,8 @@ class TbtHistogram:
         lengths, counts = self.values()
         ends = np.cumsum(counts)  # 1 + the last place in the sorted list of each length
         if method == "inverted_cdf":
+            # q/100·N is often a whole number; rounded up by one digit too much, it
+            # would be the place of the next gap.
             first = np.searchsorted(ends, q / 100 * self.count * (1 - 1e-12))
             return float(lengths[min(int(first), len(lengths) - 1)])
         place = q / 100 * (self.count - 1)
@@ -86,6 +88,7 @@ class TbtHistogram:
         first, slope, count, times = np.array(self._runs).reshape(-1, 4).T
         many = count.astype(np.int64)
         run = np.repeat(np.arange(len(many)), many)
+        # j of each gap in its run: its place among all, less where its run begins
         step = np.arange(len(run)) - np.repeat(np.cumsum(many) - many, many)
         return first[run] + slope[run] * step, times[run]
 

@@ -64,6 +64,8 @@ class DecodeBatch:
         sequence.joined_at_step = self.clock
         heappush(self._by_end, (self.clock + sequence.left, sequence.number, sequence))
         self.cached += sequence.cached
+        # known and clock grow by one together, so their difference names a class that
+        # the member stays in until it leaves: no tick has to move it.
         self._phases[(sequence.known - self.clock) % self.block_tokens] += 1
 
     def tick(self, run: IterationSpan) -> None:
@@ -116,7 +118,9 @@ class DecodeBatch:
             extra = more(member)
             if not extra:
                 continue
+            # Tokens on top of the tick's own change the class, as ticks do not.
             self._phases[(member.known - self.clock) % size] -= 1
+            # ⌈(cached + extra) / size⌉ - ⌈cached / size⌉, in whole numbers
             blocks += -(-(member.cached + extra) // size) + -member.cached // size
             member.emitted += extra
             member.known += extra
@@ -167,6 +171,8 @@ class DecodeBatch:
         sequence.known += ticks
         sequence.cached += ticks
         sequence.last_token_s = self.last_tick_s
+        # From the tick after it joined: what was pushed up to then are gaps of others,
+        # and its first one, since its prefill, ``emit`` has seen.
         worst_s = self._peaks.highest_since(sequence.joined_at_step + 1)
         sequence.worst_gap_s = max(sequence.worst_gap_s, worst_s)
         sequence.joined_at_step = self.clock

@@ -16,7 +16,8 @@ from llmserve_lab.checks import of_type, positive, whole
 from llmserve_lab.engine.scheduler.queue_order import FCFS, Order
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.scheduler.state import BatchState
-from llmserve_lab.engine.timing.cost import MANY, IterationLoad
+from llmserve_lab.engine.timing.cost import MANY
+from llmserve_lab.engine.timing.load import IterationLoad
 
 
 class Plan(NamedTuple):
@@ -120,6 +121,7 @@ class Continuous(Policy):
 
     def __post_init__(self) -> None:
         whole(max_batch=self.max_batch)
+        of_type(bool, mixed=self.mixed, reserve_output=self.reserve_output)
         of_type(Order, order=self.order)
 
     def plan(self, state: BatchState) -> Plan:

@@ -26,6 +26,7 @@ class Request:
         user: number of the user that sends it, for an order that shares fairly.
 
     Raises:
+        TypeError: the prefix is no tuple.
         ValueError: a length is no whole number from 1 on, the arrival is not a time
             from 0 on, or the id, the priority or the user is no whole number.
     """
@@ -43,5 +44,7 @@ class Request:
         whole(of="token", prompt_len=self.prompt_len, output_len=self.output_len)
         if type(self.priority) is not int or type(self.user) is not int:
             whole(first=-MOST_IDS, priority=self.priority, user=self.user)
+        if type(self.prefix) is not tuple:
+            raise TypeError(f"prefix must be a tuple of names, got {self.prefix!r}")
         if not (isinstance(self.id, Integral) and abs(self.id) < MOST_IDS):
             raise ValueError(f"id must be a whole number below 2⁵³, got {self.id!r}")

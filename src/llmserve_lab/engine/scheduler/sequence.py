@@ -11,6 +11,8 @@ from math import nan
 
 from llmserve_lab.engine.scheduler.request import Request
 
+MOST_STEPS = 2**24  # tokens of a request whose iterations are taken one by one
+
 
 class Sequence:
     """State of one request, mutable; times in seconds, lengths in tokens."""
@@ -80,17 +82,23 @@ class Sequence:
             self.worst_gap_s = gap_s
         return gap_s
 
-    def require_context(self, limit: int | None) -> None:
-        """Refuse what is longer than the model reads.
+    def require_context(self, limit: int | None, *, leap: bool = True) -> None:
+        """Refuse what is longer than the model reads, or than is taken one by one.
 
         Raises:
-            ValueError: prompt and answer have more than ``limit`` tokens.
+            ValueError: prompt and answer have more than ``limit`` tokens, or, without
+                ``leap``, so many that their iterations would run for hours.
         """
         tokens = self.known + self.left
         if limit is not None and tokens > limit:
             raise ValueError(
                 f"request {self.request.id} must have at most {limit:,} tokens of "
                 f"prompt and answer, the max_context of the model, got {tokens:,}"
+            )
+        if not leap and tokens > MOST_STEPS:
+            raise ValueError(
+                f"request {self.request.id} must have at most {MOST_STEPS:,} tokens "
+                f"with leap=False, which takes iterations one by one, got {tokens:,}"
             )
 
     def __repr__(self) -> str:

@@ -19,7 +19,8 @@ from llmserve_lab.engine.scheduler.paged_memory import PagedMemory
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
+from llmserve_lab.engine.timing.cost import IterationCost
+from llmserve_lab.engine.timing.load import IterationLoad
 
 
 class BatchState:
@@ -193,6 +194,8 @@ class BatchState:
             if self.prefix_cache is not None:
                 found = self.prefix_cache.match(sequence.request)
             sequence.cached = found
+            # preempt() has counted all that it dropped as recomputed; what is found in
+            # cache need not be, after all.
             if sequence.preemptions:
                 spared = min(sequence.cached, sequence.dropped)
                 self.recomputed_tokens -= spared
@@ -238,6 +241,8 @@ class BatchState:
         """Take blocks that new tokens need, even if a preemption must follow."""
         if self.reserve_output or not blocks:
             return
+        # Below zero on purpose: the tokens exist already. The replica then preempts
+        # until none is owed, before anything else is planned.
         self.free_blocks -= blocks
         if self.memory is not None:
             self.memory.owed += blocks
@@ -249,6 +254,7 @@ class BatchState:
             self.prefilling.remove(sequence)
         else:
             self.decode_batch.remove(sequence)
+        # Known and not cached: grow() has taken the block of its newest token, too.
         self._return_blocks(sequence, self.blocks(sequence.known))
         self.preemptions += 1
         sequence.preemptions += 1

@@ -9,54 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from math import inf, sqrt
 from numbers import Real
-from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.checks import at_least, of_type, positive, whole
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
     from llmserve_lab.engine.timing.cost_from_roofline import WeightsRead
 
 MANY = 1 << 60  # of anything that nothing limits here
-
-
-class IterationLoad(NamedTuple):
-    """What one iteration carries: new rows, query–key pairs, tokens read from cache.
-
-    They belong to ``requests``, of which ``prompts`` bring more than one row.
-    """
-
-    rows: int
-    pairs: int
-    kv_tokens: int
-    requests: int = 0
-    prompts: int = 0
-
-    @classmethod
-    def of(cls, *, chunk: int, context: int = 0) -> IterationLoad:
-        """``chunk`` new rows of one request that has ``context`` tokens in cache.
-
-        Row i sees the cache and the i rows up to itself; decode is a chunk of one.
-
-        Raises:
-            ValueError: a size is negative.
-        """
-        if not (0 <= chunk < inf and 0 <= context < inf):
-            given = f"{chunk} and {context}"
-            raise ValueError(f"chunk and context must be at least 0 rows, got {given}")
-        pairs = chunk * context + chunk * (chunk + 1) // 2
-        return cls(chunk, pairs, context, min(chunk, 1), int(chunk > 1))
-
-    def plus(self, other: IterationLoad) -> IterationLoad:
-        """Both in one iteration."""
-        return IterationLoad(*map(add, self, other))
-
-    def times(self, count: int) -> IterationLoad:
-        """As many as ``count`` of these in one iteration."""
-        return IterationLoad(*(count * each for each in self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +83,7 @@ class IterationCost:
         model: ModelShape,
         accelerator: Accelerator,
         *,
-        precision: str = "bf16",
+        precision: str | None = None,
         efficiency: Efficiency | None = None,
         tp: int = 1,
         link: Link | None = None,
@@ -136,9 +100,10 @@ class IterationCost:
     ) -> IterationCost:
         """The cost of ``model`` on ``tp`` accelerators, in one tensor-parallel group.
 
-        Weights and cache are in ``precision``, rows between ranks too. Without an
-        ``efficiency`` the datasheet is taken at its word. ``link_latency_s`` stands
-        for the published latency of the ``link``, and is needed where there is none.
+        Weights and cache are in ``precision`` (BF16, unless the model's config says
+        otherwise), rows between ranks too. Without an ``efficiency`` the datasheet is
+        taken at its word. ``link_latency_s`` stands for the published latency of the
+        ``link``, and is needed where there is none.
 
         Fewer bits compute (ratio of the peaks)^``precision_exponent`` times as fast as
         16. Weights ``"touched"`` are read: no embedding table, and the experts that
@@ -150,10 +115,14 @@ class IterationCost:
             LookupError: the accelerator does not compute in this precision.
             TypeError: one of them is no record of the catalog.
             ValueError: several accelerators and no link between them, no latency of the
-                link, or heads that cannot be cut in ``tp``.
+                link, heads that cannot be cut in ``tp``, a quantized checkpoint without
+                a precision, or seconds below zero.
         """
         from llmserve_lab.engine.timing.cost_from_roofline import slopes
 
+        for name, value in (("layer_s", layer_s), ("overhead_s", overhead_s)):
+            at_least(name, value, 0)
+        at_least("prompt_layer_s", prompt_layer_s, 0)
         known: dict[str, Any] = slopes(
             model,
             accelerator,
@@ -224,7 +193,13 @@ class IterationCost:
         """Rows of the largest chunk that ``load`` can take along within ``target_s``.
 
         ``context`` tokens of the chunk's own request are in cache. 0 if none fits.
+
+        Raises:
+            ValueError: the target is not finite, or a count is negative.
         """
+        at_least("target_s", target_s, 0)
+        of_type(IterationLoad, load=load)
+        whole(of="token", first=0, context=context)
         most = self._chunk_within(target_s, load, context, reading_s=self.read_s(1))
         if not self.experts_s:
             return most
@@ -256,6 +231,10 @@ class IterationCost:
             busy_s = computing * load.rows * self.row_s + pairs * load.pairs * pair_s
             slack_s = until_s - busy_s - reading * reading_s - cache * kv_s
             root = _positive_root(square, line + self.collective_row_s, slack_s)
+            if root == inf:
+                raise ValueError(
+                    f"target_s must be shorter than any chunk takes, got {target_s:g}"
+                )
             chunks.append(int(root))
         return min(chunks)
 
@@ -296,5 +275,5 @@ def _positive_root(square: float, line: float, slack: float) -> float:
     """The x ≥ 0 where square·x² + line·x is slack; 0 below it, MANY if x is free."""
     if slack < 0:
         return 0.0
-    steep = line + sqrt(line * line + 4 * square * slack)
+    steep = line + sqrt(line * line + 4 * square * slack)  # conjugate: nothing cancels
     return 2 * slack / steep if steep else MANY

@@ -14,10 +14,10 @@ from llmserve_lab.catalog import (
     Link,
     ModelShape,
 )
-from llmserve_lab.catalog.arguments import machine, wire, workload
+from llmserve_lab.catalog.arguments import machine, stored_in, wire, workload
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import at_least, of_type, whole
-from llmserve_lab.cluster.formulas import ALL_REDUCE_S
+from llmserve_lab.collectives.formulas import ALL_REDUCE_S
 from llmserve_lab.notation import all_reduces_per_layer
 from llmserve_lab.roofline import formulas as f
 
@@ -28,7 +28,7 @@ def slopes(
     model: ModelShape,
     accelerator: Accelerator,
     *,
-    precision: str,
+    precision: str | None,
     efficiency: Efficiency | None,
     tp: int,
     link: Link | None,
@@ -46,7 +46,8 @@ def slopes(
     of_type(ModelShape, model=model)
     of_type(Accelerator, accelerator=accelerator)
     of_type(Efficiency | None, efficiency=efficiency)
-    copies = _copies(model, tp)
+    of_type(bool, usable_memory=usable)
+    copies, precision = _copies(model, tp), stored_in(model, precision)
     chip = machine(accelerator, precision=precision, efficiency=efficiency)
     has = {name: float(value) for name, value in chip.items()}
     has["peak_flops"] = _peak(accelerator, precision, precision_exponent)
@@ -159,8 +160,8 @@ def _collectives(
     """Two all-reduces a layer: what they take with nothing to send, and for a row.
 
     The latency is that of a small message from end to end, and an all-reduce of few
-    rows takes about one (:mod:`llmserve_lab.cluster.calibration`); the bytes are those
-    of a ring, which no way without a switch can undercut.
+    rows takes about one (:mod:`llmserve_lab.collectives.calibration`); the bytes are
+    those of a ring, which no way without a switch can undercut.
     """
     if tp == 1:
         return {}

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
+from llmserve_lab.engine.timing.cost import IterationCost
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.engine.timing.time_tolerance import earliest
 
 
@@ -58,7 +59,10 @@ class IterationSpan:
             fixed_s += cost.prompt_s
         growth_s = 0.0
         computing, reading = (row_s, 0.0), (read_s, 0.0)
-        if cost.attention_apart:  # it is added to products that stay as they are
+        # What grows decides where the span may end. Attention in kernels of its own
+        # hides nothing and is hidden by nothing: the bills that overlap stay constant,
+        # never change places, and the growth is a plain sum beside them.
+        if cost.attention_apart:
             fixed_s += pair_s + cache_s
             growth_s = more_compute_s + more_memory_s
         else:
@@ -136,8 +140,10 @@ def _overlapped(
         more_compute_s - more_memory_s,
         1 - overlap,
     )
+    # Before iteration j the lead is ahead + j·gain, which is zero at j = -ahead / gain:
+    # iterations 0 to ⌊j⌋ have the sign of the first, those after it another line.
     if count > 1 and ahead * gain < 0 and count > -ahead / gain:
-        count = int(-ahead / gain) + 1  # the last one before they change places
+        count = int(-ahead / gain) + 1
     if ahead > 0 or (ahead == 0 and gain >= 0):
         return (
             compute_s + shown * memory_s,

@@ -74,7 +74,7 @@ def roof() -> Any:
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
     drawn = alt.layer(line.mark_line(color=GREY.css, clip=True), *_points())
-    return alt.layer(*ridge, drawn.encode(x=x, y=y), height=235)
+    return alt.layer(*ridge, drawn.encode(x=x, y=y), height=215)
 
 
 def _points() -> list[Any]:
@@ -96,7 +96,7 @@ def _points() -> list[Any]:
     # Names stand on the free side of the roof, that of the last above it.
     last, slope = f"datum.way == '{WAYS.cases[-1].name}'", "datum.intensity < ridge"
     places = (
-        (f"!({last}) && {slope}", "left", 11, 15),
+        (f"!({last}) && {slope}", "left", 5, 18),
         (f"!({last}) && !({slope})", "left", -10, 22),
         (f"{last} && {slope}", "right", -11, -9),
         (f"{last} && !({slope})", "right", 11, -15),
@@ -135,7 +135,7 @@ def splits() -> Any:
     layers = alt.layer(*_least(), *drawn, *_waves(), *_chosen())
     x, y = SPLITS.on("x", "n_split"), TIME.on("y", "value")
     scale = alt.Scale(type="log", domain=_room(), nice=False)
-    return layers.encode(x=x, y=y.scale(scale)).properties(height=250)
+    return layers.encode(x=x, y=y.scale(scale)).properties(height=230)
 
 
 def _room() -> list[Any]:

@@ -28,14 +28,15 @@ KIB = 1024
 INKS = (VERMILLION, GREEN, GREY, GOLD, BLUE)  # queries, keys; output, scores, weights
 
 
+AGAIN = "k and v, many times"
 # Top of a kernel's box, its name, and what it reads and writes, with its height.
 KERNELS = (
     (8.9, "scores", (("q and k", True), ("scores", False))),
     (6.9, "softmax", (("scores", True), ("weights", False))),
     (4.9, "mixing", (("weights", True), ("v", True), ("output", False))),
-    (1.9, "FlashAttention", (("q, k and v", True), ("output", False))),
+    (1.9, "FlashAttention", (("q", True), (AGAIN, True), ("output", False))),
 )
-SQUARES = ("scores", "weights")
+WIDTHS = {"scores": 3.2, "weights": 3.2, AGAIN: 1.9}  # of arrows; others are thin
 FROM, TO = 2.6, 8.6  # of the arrows
 
 
@@ -44,15 +45,15 @@ def fused() -> StaticFigure:
     """HBM, the L2 cache and the chip, with what three kernels and one send through."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 3.0))
-    axes.set(xlim=(0, 12), ylim=(-0.4, 10.9))
+    figure, axes = plt.subplots(figsize=(4.7, 2.75))
+    axes.set(xlim=(-0.1, 12.1), ylim=(-1.0, 10.9))
     axes.axis("off")
-    registers, shared, l2, hbm = (_level(i) for i in range(4))
-    _box(axes, (0, 0.1, FROM, 8.8), f"HBM\n{hbm}", GREY.light)
-    axes.axvspan(3.6, 4.9, 0.045, 0.822, color=GREY.light, alpha=0.18, lw=0)
-    axes.text(4.25, 9.9, f"through the L2 cache\n{l2}", **_centred(8))
+    registers, shared, l2, hbm = (_size(i) for i in range(4))
+    _box(axes, (0, -0.75, FROM, 9.65), f"HBM\n{hbm}", GREY.light)
+    axes.axvspan(3.6, 4.9, 0.022, 0.832, color=GREY.light, alpha=0.18, lw=0)
+    axes.text(4.25, 9.9, f"through the\nL2 cache, {l2}", **_centred(8))
     sms = int(float(multiprocessors()))
-    chip = f"on chip, {sms} SMs: shared memory\n{shared}; registers {registers}"
+    chip = f"on chip, in {sms} SMs: shared\nmemory {shared}, registers {registers}"
     axes.text(9.3, 9.9, chip, **_centred(8))
     for top, name, passed in KERNELS:
         ink = (GREEN if "Flash" in name else VERMILLION).light
@@ -61,7 +62,7 @@ def fused() -> StaticFigure:
         for row, (text, read) in enumerate(passed):
             y = top - 0.85 * row - 0.55
             ends = ((FROM, y), (TO, y)) if read else ((TO, y), (FROM, y))
-            _arrow(axes, *ends, ink, 3.2 if text in SQUARES else 1.0)
+            _arrow(axes, *ends, ink, WIDTHS.get(text, 1.0))
             axes.text(6.75, y + 0.34, text, **_centred(8))
     axes.plot((FROM, 12), (2.36, 2.36), ":", color=GREY.light, lw=0.8)
     return StaticFigure.of(
@@ -70,16 +71,15 @@ def fused() -> StaticFigure:
         title="Three kernels send the square through HBM four times, one kernel never",
         sentence=(
             "Thick arrows carry a number for each pair of tokens: scores and weights, "
-            "each written and read again. Speeds are of the whole GPU."
+            "each written and read again. Arrows of middle width pass once for each "
+            "tile of queries, thin ones once."
         ),
     )
 
 
-def _level(index: int) -> str:
-    """Size and speed of one level of the GPU's memory."""
-    level = device().memory_levels[index]
-    size, speed = si(float(level.bytes), "byte", 2), float(level.bandwidth)
-    return f"{size}, {si(speed, 'byte/s', 3 if index == 3 else 2)}"
+def _size(index: int) -> str:
+    """Size of one level of the GPU's memory, over the whole GPU."""
+    return si(float(device().memory_levels[index].bytes), "byte", 2)
 
 
 def _centred(size: float) -> dict[str, Any]:
@@ -136,6 +136,7 @@ def rooms() -> StaticFigure:
     figure, both = plt.subplots(1, 2, figsize=(5.2, 2.15), sharey=True)
     width = int(float(heads()["d_head"]))
     names = [f"{rows} × {keys}" for rows, keys in TILES]
+    names[0] += " (used)"
     panels = (
         (shared_parts, SHARED_PER_BLOCK, "shared memory of a block", INKS[:2]),
         (register_parts, REGISTERS_PER_SM, "registers", INKS[2:]),
@@ -175,5 +176,8 @@ def rooms() -> StaticFigure:
             f"{MORE_KEYS[0]} × {MORE_KEYS[1]} overflows shared memory, "
             f"{MORE_QUERIES[0]} × {MORE_QUERIES[1]} the registers"
         ),
-        sentence=f"Queries × keys of a tile, heads of {width}: {said}.",
+        sentence=(
+            f"Queries × keys of a tile, heads of {width}: {said}. Used: by "
+            "FlashAttention-3, for a causal mask."
+        ),
     )

@@ -82,7 +82,9 @@ def _picture(prompt_len: int, tiled: HbmMeter, plain: HbmMeter) -> StaticFigure:
         )
         for name, meter in (("tiled", tiled), ("plain", plain))
     }
-    return moved(megabytes, f"One head of 128, {prompt_len:,} tokens")
+    times = plain.numbers / tiled.numbers
+    said = f"{times:.1f} times fewer" if times > 1 else f"{1 / times:.1f} times more"
+    return moved(megabytes, f"{prompt_len:,} tokens: tiles move {said} bytes")
 
 
 def _table(

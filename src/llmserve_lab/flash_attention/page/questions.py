@@ -13,7 +13,7 @@ from llmserve_lab.page.question.question import Hint, Question
 
 LONG = head(32_000)
 FITS = (
-    "all of it, beside the weights",
+    "all of it, beside the parameters",
     "a few heads at a time, not all 32",
     "not even one head",
 )
@@ -66,7 +66,7 @@ predict_square = Question(
     prompt=(
         f"A prompt of {BOOK:,} tokens, Llama-3.1-8B in 16 bits: its 32 query heads of "
         "a layer each score every query against every key. An H100 has 80 GB, of "
-        "which the weights take 16. How much of a layer's score matrix fits?"
+        "which the parameters take 16. How much of a layer's score matrix fits?"
     ),
     choices=FITS,
     answer=lambda: 1.0,
@@ -83,9 +83,8 @@ predict_tile = Question(
     name="flash-attention.predict-tile",
     kind="predict",
     prompt=(
-        "The tile of queries stays on chip while all keys and values go by. A kernel "
-        "doubles its tile of queries from 128 to 256 and leaves its tile of keys as it "
-        "is. What happens to the bytes read of keys and values, for a long prompt?"
+        "A kernel doubles its tile of queries from 128 to 256 and leaves its tile of "
+        "keys as it is. What happens to the bytes read of keys and values?"
     ),
     choices=DOUBLED,
     answer=lambda: 0.0,
@@ -198,9 +197,9 @@ keys_that_fit = Question(
 splits = Question(
     name="flash-attention.splits",
     prompt=(
-        "Llama-3.1-70B on eight H100 with tensor parallelism: each GPU holds one of "
-        "its 8 key–value heads. Four requests decode. With how many splits has each of "
-        "the 132 multiprocessors of a GPU at least one thread block?"
+        "Llama-3.1-70B is spread over eight H100 so that each GPU holds one of its 8 "
+        "key–value heads in every layer. Four requests decode. With how many splits "
+        "has each of the 132 multiprocessors of a GPU at least one thread block?"
     ),
     answer=_splits_for_all,
     rel_tol=0.01,

@@ -25,7 +25,7 @@ def speeds() -> StaticFigure:
     """Measured speed against the prompt, and what the roofline allows."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 3.1))
+    figure, axes = plt.subplots(figsize=(4.7, 2.8))
     places = range(len(FIGURE_LENGTHS))
     for code in CODES:
         known = CAUSAL_SPEED[code]
@@ -37,8 +37,8 @@ def speeds() -> StaticFigure:
             x, gone = len(found) - 0.88, "out of memory"
             axes.text(x, found[-1], gone, color=ink, fontsize=7.5, va="center")
     bounds = {
-        "bound: all tiles from HBM": (FLASH_THREE, 4.95, 436),
-        "bound: plain, from HBM": (STANDARD, 4.95, 124),
+        "limit if all tiles come from HBM": (FLASH_THREE, 4.95, 436),
+        "limit of plain, from HBM": (STANDARD, 4.95, 124),
     }
     for text, (code, x, y) in bounds.items():
         drawn = [bound(code, n) / TERA for n in FIGURE_LENGTHS]
@@ -47,7 +47,12 @@ def speeds() -> StaticFigure:
     once = [once_bound(n) / TERA for n in FIGURE_LENGTHS]
     axes.plot(places, once, ":", color=INK.light, lw=1.2)
     axes.text(
-        4.95, 935, "bound: each number once", color=INK.light, fontsize=8, ha="right"
+        4.95,
+        935,
+        "limit if each number passes once",
+        color=INK.light,
+        fontsize=8,
+        ha="right",
     )
     axes.set_xticks(places, [f"{n:,}" for n in FIGURE_LENGTHS])
     axes.set(ylim=(0, 1050), xlabel="tokens of the prompt (doubled from tick to tick)")

@@ -20,9 +20,9 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
 
 Row = dict[str, Any]
-WIDE = 1.65  # of a score
-GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
-STATE_EDGES = (13.3, 16.7, 19.7, 22.6, 25.8, 29.0)
+WIDE = 1.8  # of a score
+GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 2.3, 3.0, 1.3, 0.15
+STATE_EDGES = (13.4, 17.3, 20.2, 23.1, 26.05, 29.0)
 COLUMNS = ("factor", "max", "sum", "mixture", "")
 MASKED = "−∞"  # what a score is set to that the mask forbids
 DONE, PALE = 0.22, 0.35
@@ -78,9 +78,9 @@ def _first_rise(log: VisitLog) -> int:
 
 def _words() -> list[Row]:
     found = [
-        {"x": 1.5, "y": KEYS_Y + 0.45, "text": "keys"},
-        {"x": 1.2, "y": VALUES_Y + 0.45, "text": "values"},
-        {"x": 1.6, "y": GRID_Y - 0.35, "text": "queries"},
+        {"x": 15.2, "y": KEYS_Y + 0.45, "text": "keys"},
+        {"x": 15.5, "y": VALUES_Y + 0.45, "text": "values"},
+        {"x": 2.2, "y": GRID_Y - 0.35, "text": "queries"},
     ]
     ends = (*STATE_EDGES[1:4], STATE_EDGES[5])
     for name, left, right in zip(COLUMNS[:4], STATE_EDGES[:4], ends, strict=True):
@@ -159,7 +159,7 @@ def _picture(
         on_keys = busy and step.keys[0] <= token < step.keys[1]
         y = GRID_Y + token
         found["q", token] = _cell(
-            0.4, 2.7, y, "new" if on_rows else "empty", f"q{token + 1}"
+            0.0, 2.1, y, "new" if on_rows else "empty", f"q{token + 1}"
         )
         x = GRID_X + WIDE * token
         for name, top in (("k", KEYS_Y), ("v", VALUES_Y)):

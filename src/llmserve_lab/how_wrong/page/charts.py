@@ -25,28 +25,20 @@ WIDE = QUARTER  # the strip around equality
 
 
 YOURS = "your switches"
-RUNG_ROWS = {
-    "datasheet": "datasheet",
-    "shares of compute and memory": "+ shares of the peaks",
-    "share of the link": "+ share of the link",
-    "time per layer": "+ time per layer",
-    "launches of a prompt": "+ factor for prompts",
-    "time per request": "+ time per request",
-    "client": "+ client",
-}
+SHEET_ROW = "datasheet"
 
 
 def ladder(found: list[tuple[str, float, float]]) -> Any:
-    """Mean errors at each rung, pale, and of the reader's own switches, dark."""
+    """Mean errors at each step, pale, and of the reader's own switches, dark."""
     from llmserve_lab.extras import altair as alt
 
     rows: list[dict[str, Any]] = []
     for name, *means in found:
-        rung = {"r": RUNG_ROWS[name], "o": 0}
+        rung = {"r": name, "o": 0}
         for kind, mean in zip(("TPOT", "TTFT"), means, strict=True):
             rows.append({**rung, "k": kind, "v": 100 * mean})
     rows += [{"r": YOURS, "k": kind, "v": 0, "o": 1} for kind in ("TPOT", "TTFT")]
-    order = [*RUNG_ROWS.values(), YOURS]
+    order = [*(name for name, *_ in found), YOURS]
     own = "datum.o ? (datum.k == 'TPOT' ? tpot_error : ttft_error) : datum.v"
     data = alt.Chart(alt.Data(values=rows))
     base = data.transform_calculate(v=own)
@@ -68,7 +60,7 @@ def ladder(found: list[tuple[str, float, float]]) -> Any:
         align="left", dx=4, fontSize=11, color=INK.css
     )
     said = words.encode(x=x, y=y, yOffset=offset, text="s:N")
-    return alt.layer(bars, said, height=245)
+    return alt.layer(bars, said, height=205)
 
 
 RATIO = "predicted / measured, log scale"
@@ -92,7 +84,7 @@ ENGINE_INKS: dict[str, Ink] = {
 CLIENTS = "clients, log scale"
 APART = 0.14  # doublings between engines with one number of clients
 SPREAD = 0.02  # the same between rows of one engine
-NARROW, FAR = 2.0, 10.0  # times that a prediction may be off and still be on the axis
+NARROW, FAR = 1.7, 10.0  # times that a prediction may be off and still be on the axis
 HARD = f"kind > {len(KINDS) - 2} || left > {len(LEFT) - 2}"  # first token, or no fit
 
 
@@ -120,7 +112,7 @@ def residuals() -> Any:
         .transform_calculate(g=f"{[NAMES[e] for e in ENGINE_INKS]}[datum.g]")
         .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
     )
-    points = points.mark_square(size=10, opacity=0.4, clip=True)
+    points = points.mark_square(size=9, opacity=0.25, clip=True)
     points = points.encode(x=x, y=y, color=color)
     middle = (
         alt.Chart(alt.Data(values=_medians()))
@@ -128,7 +120,7 @@ def residuals() -> Any:
         .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
         .encode(x=x, y=y, color=color)
     )
-    joined = middle.mark_line(strokeWidth=1.5, clip=True)
+    joined = middle.mark_line(strokeWidth=2, clip=True)
     medians = middle.mark_point(
         shape="diamond",
         filled=True,
@@ -146,7 +138,7 @@ def residuals() -> Any:
     )
     line = ends.transform_calculate(t="1").mark_line(color=GREY.css, strokeWidth=1)
     marks = (strip, line.encode(x=x, y=y), points, joined, medians)
-    return alt.layer(*marks, height=240)
+    return alt.layer(*marks, height=220)
 
 
 def _ends() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from llmserve_lab.how_wrong.folds import NAMES, Fold, folds
 from llmserve_lab.how_wrong.page import charts
 from llmserve_lab.how_wrong.page import controls as c
+from llmserve_lab.how_wrong.record import record
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -15,8 +16,8 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.validation.constants import record as validated
 
-ENGINE_LEFT = list(c.LEFT).index("the engine")
-TOP_BIAS = 8.0  # per cent: more than the mean error of TPOT with nothing hidden
+SHEET_LEFT = len(c.LEFT) - 1
+SMALLEST = 7.3  # per cent: only the fit to all rows has a smaller mean error of TPOT
 LIMIT = 10.0  # per cent, of the goal on the ladder
 SWITCHES_ALLOWED = 2
 WIDEST, GAP = 13.0, 0.3  # per cent: the axis, and a space before words
@@ -121,40 +122,49 @@ def residuals() -> LiveFigure:
     """Predicted over measured, a point a row, and which way each engine leans."""
     return LiveFigure(
         name="residuals",
-        title="On average too short for vLLM and too long for TensorRT-LLM",
+        title="Fitted times: too short for vLLM, too long for TensorRT-LLM",
         chart=charts.residuals,
         controls=(c.kind(), c.left(), *c.error_tables()),
         readouts=(
             Readout("mean_error", "Mean error"),
-            Readout("bias", "Bias"),
-            Readout("tensorrt_lean", "Lean (bias) on TensorRT-LLM"),
-            Readout("vllm_lean", "Lean (bias) on vLLM"),
+            Readout("all_bias", "Bias, all rows"),
+            Readout("tensorrt_bias", "Bias on TensorRT-LLM"),
+            Readout("vllm_bias", "Bias on vLLM"),
         ),
         sentence=(
             "Predicted: {kind}; left out: {left}. The mean absolute percentage error "
             "is {mean_error} (95 % interval {mean_low} to {mean_high}), half of the "
-            "rows are closer than {median_error}, and the bias is {bias}: "
-            "{tensorrt_lean} on the rows of TensorRT-LLM, {vllm_lean} on those of "
+            "rows are closer than {median_error}, and the bias is {all_bias}: "
+            "{tensorrt_bias} on the rows of TensorRT-LLM, {vllm_bias} on those of "
             "vLLM. The strip is a factor of 1¼ to either side."
         ),
         goal=Goal(
-            "what must be left out of the fit (the bare datasheet does not count), "
-            "so that the mean error of TPOT is above eight per cent?",
-            lambda kind, left, mean_error, bias: (
-                (kind < 1) & (mean_error > TOP_BIAS) & (left < ENGINE_LEFT + 1)
+            "which choice makes the mean error of TPOT smallest? It is the score that "
+            "should not be quoted alone.",
+            lambda kind, left, mean_error: (
+                (kind < 1) & (mean_error < SMALLEST) & (left < SHEET_LEFT)
             ),
-            {"left": "the engine"},
+            {"left": "nothing (in-sample)"},
         ),
     )
 
 
+def steps() -> list[tuple[str, float, float]]:
+    """Mean errors of TPOT and TTFT with the switches turned on one after the other."""
+    names = (charts.SHEET_ROW, *(f"+ {name}" for name in c.TERMS.values()))
+    found = record()["switches"]
+    return [
+        (name, *found["1" * place + "0" * (len(c.TERMS) - place)][:2])
+        for place, name in enumerate(names)
+    ]
+
+
 def ladder() -> LiveFigure:
     """Terms from the datasheet to the full model, each switched on by itself."""
-    found = [(name, tpot, ttft) for name, tpot, ttft, *_ in validated()["ladder"]]
     return LiveFigure(
         name="ladder",
         title="The time per layer takes away most of the error of TPOT",
-        chart=lambda: charts.ladder(found),
+        chart=lambda: charts.ladder(steps()),
         controls=(*c.switches(), *c.switch_tables()),
         readouts=(
             Readout("tpot_error", "Mean error of TPOT"),

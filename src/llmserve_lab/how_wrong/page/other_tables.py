@@ -11,13 +11,6 @@ from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
 from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, points
 from llmserve_lab.formula.text import si, signed
-from llmserve_lab.how_wrong.drafts import (
-    DRAFTS,
-    FITTED_AT,
-    drafted_tokens,
-    drafts_error,
-    fits,
-)
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
 from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
@@ -159,7 +152,8 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
+    for what in ("DeepSeek-V3's twin, unseen runs", "Mixtures of experts, this page"):
+        rows.append((what, "blind", "none yet", "–", "–"))
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
         ends = sizes["median, low"], sizes["median, high"]
@@ -174,34 +168,10 @@ def elsewhere() -> Table:
             "a simulator that shares the rule's assumptions; no real machine.",
             "In brackets: 95 % bootstrap interval, runs drawn (of the rules whole "
             f"bundles); fewer than {ENOUGH} runs have none.",
-        ),
-    )
-
-
-def drafted() -> Table:
-    """Tokens accepted a step by number of drafts, measured beside the falling law."""
-    rows = []
-    for curves in drafted_tokens():
-        cells = [f"{x:.2f}" for each in curves for x in (each.measured, each.law)]
-        first = curves[0]
-        rows.append(
-            (f"{first.n_draft}*" if first.fitted else str(first.n_draft), *cells)
-        )
-    sizes = (
-        ("falling", drafts_error("falling")),
-        ("constant", drafts_error("constant")),
-    )
-    names = (each for fit in fits() for each in (fit.curve.name.split(",")[0], "law"))
-    return Table(
-        "Tokens a step, by drafts: published curves beside a law of two numbers",
-        ("drafts", *names),
-        rows,
-        notes=(
-            f"* The law's two numbers are fitted here. On the other "
-            f"{DRAFTS - len(FITTED_AT)} numbers of drafts its mean error is "
-            f"{per_cent(dict(sizes)['falling'])}; one constant chance, fitted at one "
-            f"draft, is off by {per_cent(dict(sizes)['constant'])} there. Two curves "
-            "are too few for an interval.",
+            "Mixtures of experts: with this page's constants, fitted to dense models, "
+            "and an iteration that reads the experts its tokens touch. Nobody has "
+            "scored a run; one command would (python -m "
+            "llmserve_lab.validation.experts FILE.csv).",
         ),
     )
 
@@ -212,19 +182,24 @@ RULES = {
 }
 
 
+UNITS = {"tp": "GPUs", "clients": "clients"}
+
+
 def combinations() -> Table:
-    """TPOT's error by model, GPU and engine, and by the number of GPUs."""
+    """TPOT's error by model, GPU and engine, and by numbers of GPUs and of clients."""
     size = np.abs(row_errors("tpot", "model"))
     rows: list[tuple[str, ...]] = []
-    for names in (("model", "system", "engine"), ("tp",)):
+    for names in (("model", "system", "engine"), ("tp",), ("clients",)):
         keys = [tuple(getattr(row, name) for name in names) for row in dense_rows()]
         for key in sorted(set(keys)):
             mine = np.array([each == key for each in keys])
             own = size[mine]
             inside = [row for row, it in zip(dense_rows(), mine, strict=True) if it]
             ends = ends_of(own, inside)
-            said = [NAMES.get(each, f"{each} of them") for each in key]
-            cells = said if len(said) > 1 else ["all", said[0], "all"]
+            cells = [NAMES.get(each, "") for each in key]
+            if len(key) == 1:
+                unit = UNITS[names[0]].removesuffix("s" if key[0] == 1 else "")
+                cells = [f"all with {key[0]} {unit}", "", ""]
             counts = (f"{len(own)}", f"{len({row.server for row in inside})}")
             rows.append((*cells, *counts, with_ends(float(own.mean()), ends)))
     return Table(
@@ -239,8 +214,8 @@ FORMS = {
     "nothing hidden": "reading and computing add up",
     "the shorter bill hidden": "the shorter of the two is free",
     "no launches": "a layer costs the same with a prompt",
-    "exponent fitted": "the exponent is fitted, too",
-    "six constants alone": "none of the three set, exponent fitted",
+    "exponent fitted": "what fewer bits gain is fitted, too",
+    "six constants alone": "none of the three set, that gain fitted",
 }
 
 

@@ -30,7 +30,7 @@ def end_of_the_cache() -> StaticFigure:
     found = full_cache()
     clients = [row.clients for row, _, _ in found]
     asked, made = first_tokens_between()
-    figure, axes = plt.subplots(figsize=(3.8, 2.2))
+    figure, axes = plt.subplots(figsize=(3.8, 2.0))
     axes.plot(asked, made, color=SERIES[0].light, ls="-")
     free = [each for _, _, each in found]
     axes.plot(clients, free, color=SERIES[1].light, ls=":")
@@ -81,7 +81,7 @@ def band() -> StaticFigure:
     clients: list[float] = [each.clients for each in loads]
     made = [1e3 * each.tpot.predicted_s for each in loads]
     factors = [each.tpot.factor for each in loads]
-    figure, axes = plt.subplots(figsize=(3.8, 2.1))
+    figure, axes = plt.subplots(figsize=(3.8, 2.4))
     low = [one / by for one, by in zip(made, factors, strict=True)]
     high = [one * by for one, by in zip(made, factors, strict=True)]
     axes.fill_between(clients, low, high, color=SERIES[0].light, alpha=0.18, lw=0)
@@ -93,29 +93,29 @@ def band() -> StaticFigure:
     axes.plot(list(true), list(true.values()), "o", color=INK.light, ms=5, zorder=3)
     axes.axhline(1e3 * decision.TPOT_S, color=SERIES[1].light, ls="--")
     last, hope = decision.planned(), decision.hoped()
-    for load in (last, decision.engine_known()):
+    ends = ((last, "right", 0.97), (decision.engine_known(), "left", 1.03))
+    for load, side, by in ends:
         axes.vlines(load.clients, 5, 1e3 * decision.TPOT_S, color=GREY.light, ls=":")
-        axes.text(
-            0.98 * load.clients, 4.6, f"{load.clients}", ha="right", color=GREY.light
-        )
+        axes.text(by * load.clients, 5.6, f"{load.clients}", ha=side, color=INK.light)
     words = (
         (f"promise: {1e3 * decision.TPOT_S:g} ms", (4, 20.8), SERIES[1]),
-        ("book’s band", (4.2, 17.0), SERIES[0]),
-        ("vLLM’s factor", (4.2, 13.6), SERIES[2]),
-        ("measured", (7.2, 9.3), INK),
-        ("predicted", (17, 11.2), SERIES[0]),
+        ("book’s band", (4.1, 16.8), SERIES[0]),
+        ("vLLM’s factor", (4.1, 13.95), SERIES[2]),
+        ("measured", (4.2, 9.6), INK),
+        ("predicted", (11.2, 9.9), SERIES[0]),
     )
     for said, (across, up), ink in words:
         axes.text(across, up, said, color=ink.light, fontweight="bold")
-    axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(4, 27))
+    axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(5, 27))
     axes.set_xticks(list(true), [str(each) for each in true])
     axes.minorticks_off()
     return StaticFigure.of(
         figure,
         sentence=(
-            "Llama-3.1-70B (FP8) on four H100, vLLM. No constant has seen this model; "
-            f"the band’s power, {decision.power('tpot'):g}, was chosen on all rows. "
-            f"With {last.clients} clients the band ends at "
+            "Llama-3.1-70B (FP8) on four H100, vLLM. No constant has seen this model. "
+            "Band and factor come from rows of other servers, some of this model; the "
+            f"band’s power, {decision.power('tpot'):g}, was chosen on all rows. With "
+            f"{last.clients} clients the band ends at "
             f"{1e3 * last.tpot.longest_s:.1f} ms, with {hope.clients} at "
             f"{1e3 * hope.tpot.longest_s:.1f} ms."
         ),
@@ -129,9 +129,9 @@ def band() -> StaticFigure:
 
 NEAR_ENGINES = ("vllm", "trtllm")  # those of the nearest rows, in the order drawn
 LEFT_ENGINES = ("vllm", "trtllm", "sglang")
-RULES = (("plain", 0.35), ("even", 0.6), ("wide", 1.0))  # of a band; how dark
-WORDS = {"plain": "plain", "even": "even", "wide": "book’s"}
-SIDES = {"plain": "center", "even": "right", "wide": "left"}
+RULES = (("plain", 0.3), ("even", 0.55), ("wide", 1.0))  # of a band; how dark
+WORDS = {"plain": "plain", "even": "even", "wide": "raised"}
+THICK = 0.3  # of a bar, where the engines are one apart
 
 
 @figure_style()
@@ -141,7 +141,7 @@ def near_errors() -> StaticFigure:
 
     rows, error = decision.near_rows("tpot", example.rows()[3])
     figure, (near, held) = plt.subplots(
-        2, figsize=(3.8, 2.7), height_ratios=(5, 3.2), layout="constrained"
+        2, figsize=(3.8, 3.3), height_ratios=(4, 5), layout="constrained"
     )
     places = []
     for place, engine in enumerate(NEAR_ENGINES):
@@ -166,8 +166,9 @@ def near_errors() -> StaticFigure:
         figure,
         sentence=(
             f"Above: the {len(rows)} rows nearest to our server, and three bands made "
-            "from all of them. Below: each engine left out in its turn; the plain "
-            f"band held {share} of all these rows."
+            f"from all of them, the raised one with the power "
+            f"{decision.power('tpot'):g}. Below: each engine left out in its turn, the "
+            f"power chosen again; the plain band held {share} of all these rows."
         ),
         title="Made from other engines, a plain band holds far less than nine in ten",
         name="how_wrong.near_errors",
@@ -176,17 +177,21 @@ def near_errors() -> StaticFigure:
 
 def _draw_held(axes: Any) -> None:
     """Of each engine, left out: the share of its rows that each kind of band held."""
+    places = []
     for place, engine in enumerate(LEFT_ENGINES):
-        for rule, dark in RULES:
-            share = 100 * held_of(rule, engine)
-            axes.plot(share, -place, "o", ms=6, alpha=dark, color=GREY.light)
-            if not place:
-                axes.text(share, 0.4, WORDS[rule], ha=SIDES[rule])
+        for at, (rule, dark) in enumerate(RULES):
+            share, up = 100 * held_of(rule, engine), (1 - at) * THICK - place
+            axes.barh(up, share, 0.8 * THICK, color=GREY.light, alpha=dark)
+            axes.text(103, up, f"{share:.0f}", va="center", fontsize=8)
+            name = WORDS[rule] if at else f"{NAMES[engine]}, {WORDS[rule]}"
+            places.append((up, name))
     axes.axvline(90, color=SERIES[1].light, ls="--")
-    axes.set(xlabel="rows of a left-out engine inside (%)", xlim=(48, 104))
-    axes.set_ylim(-2.5, 1)
-    names = [NAMES[engine] for engine in LEFT_ENGINES]
-    axes.set_yticks([-place for place in range(len(names))], names)
+    axes.text(88, 0.5, "promised: 90", color=SERIES[1].light, ha="right", fontsize=8)
+    axes.set(xlabel="rows of a left-out engine inside (%)", xlim=(0, 112))
+    axes.set_ylim(-2.5, 0.85)
+    axes.set_xticks([0, 20, 40, 60, 80, 100])
+    axes.grid(axis="y", visible=False)
+    axes.set_yticks([up for up, _ in places], [name for _, name in places], fontsize=8)
 
 
 def held_of(rule: str, engine: str) -> float:
@@ -200,7 +205,7 @@ MACHINES = ("datasheet", "book", "measured")
 # Parts of a token's time: the terms they gather by their first words, and their inks.
 PARTS = {
     "link": (("link",), SERIES[1]),
-    "reading and computing": (("weights", "cache", "attention"), SERIES[0]),
+    "reading and computing": (("products", "cache", "attention"), SERIES[0]),
     "layers": (("layers",), SERIES[3]),
     "requests": (("requests",), SERIES[2]),
 }

@@ -6,37 +6,40 @@ from dataclasses import dataclass
 
 from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.decision import TPOT_S, Forecast, PlannedLoad
-from llmserve_lab.how_wrong.factors import AT, Rule, risk, tested
+from llmserve_lab.how_wrong.factors import AT, Rule, cases, risk
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
 
 
 def factors() -> Table:
-    """Each factor for our server, and what share of unseen rows such factors held."""
-    rows = [
+    """Which factor to plan with, by what was measured, and what such factors held."""
+    rows: list[tuple[str, ...]] = [
         (
-            each.name,
-            "–".join(f"{one:g}" for one in each.powers) or "–",
-            "–".join(f"{one:.{4 - len(each.factors)}f}" for one in each.factors),
-            each.test + (" (in-sample)" if each.in_sample else ""),
-            per_cent(each.held, 0),
+            each.known,
+            each.rule,
+            f"{each.factors[0]:.3f}",
+            f"{each.factors[1]:.2f}",
+            per_cent(each.promised, 0),
+            *(per_cent(one, 0) for one in each.held),
         )
-        for each in tested()
+        for each in cases()
     ]
+    rows.append((OUTSIDE, "none", *("–",) * 5))
     return Table(
-        f"Factors for TPOT of our server with {example.rows()[AT].clients} clients, "
-        "and what such factors held of rows left out (but for one cross-validated)",
-        ("made from", "power", "factor", "left out", "held"),
+        f"Factors for our server with {example.rows()[AT].clients} clients, and the "
+        "share of left-out rows that such factors held (cross-validated)",
+        ("what was measured", "factor of", "TPOT ×", "TTFT ×", "to hold", "TPOT held",
+         "TTFT held"),
         rows,
         notes=(
-            "Servers, engines: each in its turn. Powers: chosen again, by the other "
-            f"rows alone, for the test; only {decision.power('tpot'):g} was chosen on "
-            "all rows.",
-            "vLLM’s rows: to the slow side alone, which 95 % of them stay below.",
+            "First line: to the slow side alone; held of the rows of vLLM that have a "
+            "public script, each server left out. Second line: held of rows of a "
+            "left-out engine, the power chosen again without it.",
         ),
-    )
+    )  # fmt: skip
 
 
+OUTSIDE = "nothing near: a mixture of experts, another generation of GPU or precision"
 PLANS: tuple[tuple[str, Rule, str], ...] = (
     ("predicted", "prediction", "predicted_s"),
     ("vLLM’s factor", "engine", "longest_s"),
@@ -106,12 +109,13 @@ def plans() -> Table:
     return Table(
         f"Plans for the same demand, each with the most clients, up to the "
         f"{example.CLIENTS} measured, that keep the promises",
-        ("of a plan", *(name for name, *_ in PLANS), "measured"),
+        ("quantity", *(name for name, *_ in PLANS), "measured"),
         rows,
         notes=(
-            "Risk: share of the vLLM rows with a public script that were slower than "
-            "such a plan allows. Each row’s factor is made from other servers, and the "
-            "power without vLLM (cross-validated).",
+            "Risk: share of the vLLM rows with a public script whose TPOT was longer "
+            "than such a plan allows. Each row’s factor is made from other servers, "
+            "and the power without vLLM (cross-validated).",
+            "Measured: the answer’s time is computed before its parts are rounded.",
         ),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import ceil
 
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
@@ -10,6 +9,7 @@ from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong import formulas as f
 from llmserve_lab.how_wrong.folds import folds
 from llmserve_lab.how_wrong.pairs import pairs, ratios
+from llmserve_lab.how_wrong.record import record
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.validation.cache_blocks import (
@@ -19,20 +19,19 @@ from llmserve_lab.validation.cache_blocks import (
     predicted,
     room,
 )
-from llmserve_lab.validation.constants import record as validated
 
 LEFT = ("less than 10 %", "about 25 %", "more than 50 %")
-TERMS = (
-    "shares of compute and memory",
-    "share of the link",
-    "time per layer",
-    "time per request",
-)
 SEESAW = (
     "shorter first tokens, and shorter answers",
     "later first tokens, and answers about as quick",
     "later first tokens, and much slower answers",
 )
+FORGOTTEN = (
+    "TPOT's hardly changes, TTFT's grows several times",
+    "both grow several times",
+    "both hardly change",
+)
+TWICE, HARDLY = 2.0, 1.1  # times that an error has grown
 # Four predictions and measurements in ms: made up, so that they can be worked by hand.
 MADE_UP = ((11.0, 10.0), (18.0, 20.0), (12.0, 10.0), (40.0, 40.0))
 FORECAST_S, LOW, HIGH = 0.012, -0.20, 0.30
@@ -51,22 +50,18 @@ def _left() -> float:
     return float(_fold_error() > 0.1) + float(_fold_error() > 0.4)
 
 
-def drops() -> dict[str, float]:
-    """By how much each rung of the ladder lowers the mean error of TPOT."""
-    rungs = validated()["ladder"]
-    return {after[0]: before[1] - after[1] for before, after in pairwise(rungs)}
-
-
-def _term() -> float:
-    found = drops()
-    return float(TERMS.index(max(TERMS, key=lambda name: found[name])))
-
-
 def _seesaw() -> float:
     found = ratios(pairs("vllm", "sglang"))
     if found.ttft < 1:
         return 0.0
     return 1.0 if found.e2e < 1.2 else 2.0
+
+
+def _forgotten() -> float:
+    (tpot, ttft, *_), (no_tpot, no_ttft, *_) = list(record()["script"].values())[:2]
+    if no_ttft / ttft > TWICE:
+        return 1.0 if no_tpot / tpot > HARDLY else 0.0
+    return 2.0
 
 
 def made_up() -> tuple[float, float]:
@@ -130,28 +125,25 @@ predict_left = Question(
         "that hardly depends on the model."
     ),
 )
-predict_term = Question(
-    name="how-wrong.predict-term",
+predict_script = Question(
+    name="how-wrong.predict-script",
     kind="predict",
     prompt=(
-        "A calculator divides bytes and FLOPs by the speeds of the datasheet. We add "
-        "what is missing, one term after the other. Which one takes away most of the "
-        "error of the time per output token?"
+        "A benchmark draws the lengths of its prompts and answers at random. Suppose "
+        "that the simulator forgets this and gives all of them the nominal length. "
+        "What happens to the mean errors of the predicted times?"
     ),
-    choices=TERMS,
-    answer=_term,
+    choices=FORGOTTEN,
+    answer=_forgotten,
     hints=(
-        Hint(
-            lambda: 0.0, "A server reaches most of its memory bandwidth while it reads."
-        ),
-        Hint(lambda: 1.0, "Only several GPUs have a link, and they send little."),
-        Hint(lambda: 3.0, "A few dozen requests, some microseconds each."),
+        Hint(lambda: 1.0, "An iteration carries nearly as many tokens as before."),
+        Hint(lambda: 2.0, "Think of requests that all start and end together."),
     ),
     why=lambda: (
-        "The time per layer: it alone lowers the mean error by "
-        f"{100 * drops()['time per layer']:.0f} points. "
-        "It is what the other terms leave over, fitted as so much for each layer, and "
-        "no datasheet has it."
+        "Requests of one length all end together, so that their successors queue for "
+        "the first token: the mean error of TTFT grows to "
+        f"{per_cent(list(record()['script'].values())[1][1], 0)}. The time of an "
+        "iteration hardly depends on it."
     ),
 )
 predict_seesaw = Question(

@@ -32,8 +32,8 @@ TIMES: tuple[TimeKind, ...] = ("tpot", "ttft")
 
 
 BOOTSTRAP = (
-    "In brackets: 95 % bootstrap interval, whole servers drawn, constants kept; of "
-    f"fewer than {ENOUGH} servers it would be too narrow, and none is given."
+    "In brackets: bootstrap, constants kept; of fewer than "
+    f"{ENOUGH} servers it would be too narrow, and none is given."
 )
 
 
@@ -61,7 +61,7 @@ def by_hand() -> Table:
     ends = [
         (words, "", "", *(each.removesuffix("\N{NO-BREAK SPACE}%") for each in two))
         for words, two in (
-            ("mean size", (example.mean_of(book), example.mean_of(sheet))),
+            ("mean error", (example.mean_of(book), example.mean_of(sheet))),
             ("bias", (example.bias_of(book), example.bias_of(sheet))),
         )
     ]
@@ -72,8 +72,8 @@ def by_hand() -> Table:
         [*rows, *ends],
         notes=(
             "Book: cross-validated, by constants that never saw a row of this model. "
-            "Datasheet: the error of the datasheet alone. Mean size: of the errors "
-            "above, without their signs.",
+            "Datasheet: the error of the datasheet alone. Mean error: the errors above "
+            "without their signs.",
         ),
     )
 
@@ -112,10 +112,10 @@ def iteration() -> Table:
     return Table(
         f"One token of {example.CLIENTS} clients, term by term (in-sample constants)",
         ("term", "with its numbers", "ms"),
-        [*rows, ("TPOT, predicted", "the sum", total)],
+        [*rows, ("TPOT", "the sum", total)],
         notes=(
-            "Bytes, FLOPs and messages are those of one GPU of the four.",
-            "Counts are means over the iterations in which a request gets its tokens.",
+            "Bytes, FLOPs and messages of one GPU of the four; counts are means over "
+            "the iterations in which a request gets its tokens.",
         ),
     )
 
@@ -137,7 +137,9 @@ def yardsticks() -> Table:
         rows,
         notes=(
             f"TPOT: all {len(dense_rows())} rows; TTFT: the {len(scored('ttft'))} "
-            "whose script is published.",
+            "whose script is published, all of one model.",
+            "× one factor: the datasheet’s time, times the median of measured over "
+            "predicted of the other models’ rows.",
             f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, run "
             "as a user would; whether its authors tuned it on them is not said. Its "
             "TTFT was scored on other rows too and is not shown; its errors row by row "
@@ -181,8 +183,8 @@ def constants() -> Table:
             "Range: least and most, one model, GPU, engine or precision left out.",
             "Alone: only this term is as fitted; without: only this one is as in the "
             "datasheet. Nothing is fitted again. Both shares go together, with the "
-            "overlap and the gain from fewer bits (next section); with the time per "
-            "layer goes the factor for prompts.",
+            "overlap and the gain from fewer bits; with the time per layer goes the "
+            "factor for prompts.",
             BOOTSTRAP,
         ),
     )
@@ -222,17 +224,15 @@ def coverage() -> Table:
             plain, wide = (per_cent(tpot[i], 0) if tpot else "–" for i in (1, 3))
             first = per_cent(ttft[3], 0) if ttft else "–"
             error = with_ends(fold.mean, fold.ends)
-            cells = (error, signed(fold.bias, 1), plain, wide, first)
-            rows.append((NAMES[name], fold.n_predicted, fold.n_servers, *cells))
+            rows.append((NAMES[name], fold.n_predicted, error, plain, wide, first))
     return Table(
-        "All rows of one name left out: error and bias of TPOT, and rows inside a 90 % "
-        "band",
-        ("left out", "rows", "servers", "error", "bias", "TPOT, plain", "TPOT", "TTFT"),
+        "All rows of one name left out: error of TPOT (cross-validated), and rows "
+        "inside a 90 % band",
+        ("left out", "rows", "error", "plain, TPOT", "book’s, TPOT", "book’s, TTFT"),
         rows,
         notes=(
-            "Error and bias: cross-validated. The last three columns: rows inside. "
-            "Plain: from the 5th to the 95th percentile of the nearest errors; the "
-            "others: the band of the book.",
+            "Book’s: in-sample, since the powers of the book’s band were chosen on "
+            "these rows. The figure above chooses them again.",
             "–: too few rows with a published script remain. No band without H100: "
             "then the rows of one model remain.",
             BOOTSTRAP,

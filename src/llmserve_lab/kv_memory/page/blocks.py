@@ -179,7 +179,7 @@ def _headings() -> list[Row]:
     ]
     return [
         *numbers,
-        {"x": 0.03, "y": QUEUE_Y - 0.4, "text": "free queue, next to be taken first:"},
+        {"x": 0.03, "y": QUEUE_Y - 0.4, "text": "free blocks, next to be taken first:"},
         {"x": 0.03, "y": TABLE_Y - 0.4, "text": "block tables:"},
     ]
 

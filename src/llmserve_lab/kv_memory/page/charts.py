@@ -6,6 +6,7 @@ from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.kv_memory import formulas as f
+from llmserve_lab.kv_memory.page.controls import LAYERS
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks
 from llmserve_lab.page.palette import GREY, MEANINGS, PAGE_CSS
@@ -47,15 +48,19 @@ def capacity() -> Any:
         _known(),
         label_at=0.85,
         means="the chosen model",
+        says=_called("model"),
     )
     beside = Drawn(
         "second",
         f.REQUESTS_FIT,
         GREY,
         _known("other_"),
-        label_at=0.4,
+        label_at=0.5,
         dash=(5, 3),
+        expr=_within("other_"),
+        rising=True,
         means="the second model",
+        says=_called("other"),
     )
     place = Landmark("tokens in cache", q.mean_held, down=BAR[1])
     return alt.layer(
@@ -68,20 +73,32 @@ def capacity() -> Any:
     )
 
 
+def _within(prefix: str) -> str:
+    """Vega expression: requests that fit, as far as the model reads."""
+    fits = REQUESTS.draws(f.REQUESTS_FIT, mean_held="datum.mean_held", **_known(prefix))
+    return f"datum.mean_held <= {prefix}most_context ? {fits} : NaN"
+
+
+def _called(choice: str) -> str:
+    """Vega expression: the name of the model that is chosen."""
+    return f"{[one.name for one in LAYERS]}[{choice}]"
+
+
 def _dots() -> list[Any]:
     """Where the slider stands on both lines."""
     from llmserve_lab.extras import altair as alt
 
     row = alt.Chart(alt.Data(values=[{}]))
+    reads = "mean_held <= other_most_context ? 1 : 0"
     return [
         row.transform_calculate(
             at=CONTEXT.reads(q.mean_held), up=REQUESTS.reads(q.batch_fits, signal)
         )
-        .mark_point(filled=True, size=60, opacity=1, color=ink.css, clip=True)
+        .mark_point(filled=True, size=60, opacity=shown, color=ink.css, clip=True)
         .encode(x=CONTEXT.on("x", "at"), y=REQUESTS.on("y", "up"))
-        for signal, ink in (
-            ("batch_fits", MEANINGS["cache"]),
-            ("other_batch_fits", GREY),
+        for signal, ink, shown in (
+            ("batch_fits", MEANINGS["cache"], 1),
+            ("other_batch_fits", GREY, alt.expr(reads)),
         )
     ]
 

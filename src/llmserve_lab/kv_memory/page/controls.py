@@ -11,18 +11,22 @@ from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
+from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.kv_memory.machine import BLOCK, beside_bytes
+from llmserve_lab.page.banded import BandTable
 from llmserve_lab.page.live.controls import Choice, Lookup, Table
 from llmserve_lab.running_example import MODEL
+from llmserve_lab.validation.cache_blocks import band
 
 FORMATS = ("bf16", "fp8")
 GROUPS = (1, 2, 4, 8)
 SHOWN = (
     MODEL, "llama-3.1-70b", "llama-3.1-405b", "qwen3-32b", "gpt-oss-120b",
-    "llama-4-scout", "deepseek-v3",
+    "llama-4-scout", "deepseek-v3", "mistral-7b-v0.1",
 )  # fmt: skip
 LAYERS = tuple(CACHE_LAYERS[key] for key in SHOWN)
-BESIDE = CACHE_LAYERS["qwen3-32b"].name  # in grey, until another is chosen
+BESIDE = CACHE_LAYERS["mistral-7b-v0.1"].name  # in grey, until another is chosen
 DEVICES = tuple(
     ACCELERATORS[key]
     for key in ("h100-sxm", "h200-sxm", "b200-sxm", "a100-80-sxm", "mi300x", "l40s")
@@ -51,6 +55,19 @@ def cache_bytes(
     left = group * (allowed - float(beside_bytes())) - weights
     block = BLOCK * layers.naive_token_bytes() * copies(layers, group)
     return left if left >= block else None
+
+
+def room_band(*, model: str, gpu: str, group: str, bits: str) -> Band | Unmeasured:
+    """How far off the room for the cache was where vLLM printed its own count."""
+    (layers,) = (one for one in LAYERS if one.name == model)
+    assert layers.shape is not None
+    if isinstance(layers.shape.ffn, MoeFfn):
+        return Unmeasured("a mixture of experts: the counts are of dense models")
+    (device,) = (each for each in DEVICES if each.name == gpu)
+    return band(device.key, bits.lower(), tp=int(group))
+
+
+ROOM = BandTable(room_band, ("model", "gpu", "group", "bits"))
 
 
 def choices() -> tuple[Choice | Lookup, ...]:
@@ -92,7 +109,13 @@ def choices() -> tuple[Choice | Lookup, ...]:
             {"tp": tuple(float(each) for each in GROUPS)},
         ),
         Choice("bits", "Weights", tuple(p.upper() for p in FORMATS), "BF16"),
-        Choice("other", "Second model", tuple(one.name for one in LAYERS), BESIDE),
+        Choice(
+            "other",
+            "Second model",
+            tuple(one.name for one in LAYERS),
+            BESIDE,
+            {"other_most_context": tuple(_longest(one) for one in LAYERS)},
+        ),
         Lookup("cache_bytes", ("model", "gpu", "group", "bits"), room, "byte"),
         Lookup(
             "other_cache_bytes",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.page import charts
 from llmserve_lab.kv_memory.page.blocks import blocks_stepped
-from llmserve_lab.kv_memory.page.controls import choices
+from llmserve_lab.kv_memory.page.controls import ROOM, choices
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -38,11 +39,13 @@ def capacity() -> LiveFigure:
     }  # fmt: skip
     return LiveFigure(
         name="capacity",
-        title="The longer the context of each request, the fewer requests fit",
+        title="The longer each request, the fewer requests fit, until a window is full",
         chart=charts.capacity,
         controls=(
             *choices(),
-            Slider(quantity("mean_held"), STOPS, START, "Context of each request"),
+            Slider(
+                quantity("mean_held"), STOPS, START, "Tokens in cache, each request"
+            ),
         ),
         derived={
             "batch_fits": Bound(f.REQUESTS_FIT, **tied),
@@ -56,9 +59,9 @@ def capacity() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("cache_bytes", "Memory left for the cache"),
+            banded(Readout("cache_bytes", "Memory left for the cache"), ROOM),
             Readout("request_cache_bytes", "Cache of one request"),
-            Readout("batch_fits", "Requests that fit"),
+            banded(Readout("batch_fits", "Requests that fit"), ROOM),
             Verdict("reads", "The context", "mean_held", "too_long", READS),
         ),
         sentence=(

@@ -12,7 +12,14 @@ from llmserve_lab.kv_memory.lifecycle import (
     SYSTEM,
     moments,
 )
-from llmserve_lab.page.palette import GREEN, GREY, GRID, INK, PURPLE, VERMILLION
+from llmserve_lab.page.palette import (
+    GREEN,
+    GREY,
+    GRID,
+    INK,
+    PURPLE,
+    VERMILLION,
+)
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.paged_cache import PagedAllocator
 from llmserve_lab.paged_cache.block_hash import chained_hashes
@@ -141,25 +148,31 @@ def chain() -> StaticFigure:
     for row, walk in enumerate(walks()):
         y = -2.6 * row
         axes.text(0, y + 1.25, walk.what, color=INK.light, weight="bold")
-        axes.text(0, y + 0.5, "root", color=GREY.light, va="center")
-        if walk.salt:
-            axes.text(0, y - 0.35, "+ salt", color=VERMILLION.light, va="center")
+        start = "root" + (" + salt" if walk.salt else "")
+        ink = VERMILLION if walk.salt else GREY
+        axes.text(
+            0, y + 0.5, start.replace(" + ", "\n+ "), color=ink.light, va="center"
+        )
         for place, name in enumerate(walk.names):
             block = walk.tokens[SIZE * place : SIZE * (place + 1)]
-            _named(axes, 2.2 + 4.8 * place, y, block, name, _fate(row, walk, place))
+            _named(axes, 2.35 + 5.3 * place, y, block, name, _fate(row, walk, place))
         left = walk.tokens[SIZE * len(walk.names) :]
-        x = 2.5 + 4.8 * len(walk.names)
-        words = " ".join(map(str, left)) + "\nnot full:\nno name"
-        axes.text(x, y + 0.5, words, color=GREY.light, va="center", fontsize=8.5)
+        x = 2.35 + 5.3 * len(walk.names)
+        words = " ".join(map(str, left))
+        axes.barh(y + 0.5, 2.4, height=1, left=x, color="none", edgecolor=GREY.light)
+        middle: dict[str, Any] = {"ha": "center", "va": "center", "color": GREY.light}
+        axes.text(x + 1.2, y + 0.48, words, weight="bold", **middle)
+        axes.text(x + 1.2, y - 0.38, "not full", fontsize=8.5, **middle)
     axes.set(xlim=(0, 15.6), ylim=(-8.5, 2.0))
     axes.grid(visible=False)
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
         sentence=(
-            "Arrows: the name before enters the hash (# and its first two digits). "
-            "G has the same second block as A under another name; D, whose first hash "
-            "contains a salt, has none of A's names."
+            "The name of a block (# and its first two digits) is made of its tokens "
+            "and of the name before, and goes into the next. G has the same second "
+            "block as A under another name; D, whose first name contains a salt, has "
+            "none of A's names."
         ),
         title="A block's name stands for all the text up to its end",
         name="kv-memory.chain",
@@ -181,15 +194,17 @@ FATES = {"kept": GREEN, "found": PURPLE, "not found": GRID, "not looked up": GRI
 def _named(
     axes: Any, x: float, y: float, block: tuple[int, ...], name: str, fate: str
 ) -> None:
-    """A block of tokens after the arrow that leads to it, its name and its fate."""
+    """A block of tokens, what becomes of it, and the name that goes into the next."""
     ink = FATES[fate]
     arrow = _arrow(GREY.light)
-    axes.annotate("", (x, y + 0.5), (x - 1.1, y + 0.5), arrowprops=arrow)
+    for end, start in ((x, x - 0.6), (x + 3.75, x + 3.2)):
+        axes.annotate("", (end, y + 0.5), (start, y + 0.5), arrowprops=arrow)
     look: dict[str, Any] = {"facecolor": ink.light, "edgecolor": "none"}
     axes.barh(y + 0.5, 3.2, height=1, left=x, **look)
     color = "white" if ink.solid else INK.light
     words = " ".join(map(str, block))
     middle: dict[str, Any] = {"ha": "center", "va": "center"}
     axes.text(x + 1.6, y + 0.48, words, color=color, weight="bold", **middle)
-    below = f"#{name}" if fate == "kept" else f"#{name} {fate}"
-    axes.text(x + 1.6, y - 0.38, below, color=GREY.light, fontsize=8.5, **middle)
+    axes.text(x + 4.25, y + 0.48, f"#{name}", color=INK.light, fontsize=9, **middle)
+    if fate != "kept":
+        axes.text(x + 1.6, y - 0.38, fate, color=GREY.light, fontsize=8.5, **middle)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.formula.text import si
 from llmserve_lab.kv_memory import formulas as f
-from llmserve_lab.kv_memory.machine import BLOCK, num_blocks, room
-from llmserve_lab.kv_memory.serving import REPLICAS, SYSTEM, warm
-from llmserve_lab.kv_memory.waste import SERVICES, wasted
+from llmserve_lab.kv_memory.machine import BLOCK, num_blocks, room, served
+from llmserve_lab.kv_memory.serving import REPLICAS, SYSTEM, step_s, warm
+from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
 SAMPLES = 4  # answers to one prompt
-GEMMA = CACHE_LAYERS["gemma-3-27b"]
-FAR = 32_768  # tokens
+SCOUT = CACHE_LAYERS["llama-4-scout"]
+FAR, FARTHER = 32_768, 131_072  # tokens
 GIB = float(1 << 30)
 SHARES = ("about 30 %", "about 60 %", "about 90 %")
 SHARED = {
@@ -43,8 +43,18 @@ def _written() -> float:
     return found.used / found.final
 
 
-def _overstated() -> float:
-    return GEMMA.naive_token_bytes() * FAR / GEMMA.request_bytes(FAR)
+def _few() -> int:
+    return served(LIMIT)
+
+
+def _many() -> int:
+    found = wasted(SERVICES[0])
+    return served(found.used / found.share(found.paged[BLOCK]))
+
+
+def _faster() -> float:
+    held = wasted(SERVICES[0]).used
+    return _many() / step_s(_many(), held) / (_few() / step_s(_few(), held))
 
 
 def _tokens() -> float:
@@ -74,6 +84,25 @@ predict_waste = Question(
             "request is its prompt.",
         ),
         Hint(lambda: 2.0, "Rounding up alone wastes about a third."),
+    ),
+)
+predict_rate = Question(
+    name="kv-memory.predict-rate",
+    kind="predict",
+    prompt=(
+        f"The cache of the H100 holds {_few()} of these requests with the reservation "
+        f"and {_many()} with paging. How many times as many tokens a second does the "
+        "server write for all of them together?"
+    ),
+    choices=("about as many", "3 times as many", "12 times as many"),
+    answer=lambda: float(_faster() > 1.5) + float(_faster() > 6),
+    why=lambda: (
+        f"{_faster():.1f} times: a step reads the weights once for all requests, but "
+        "the cache of each request for itself, so the larger step takes longer."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "A step reads the weights once, for however many requests."),
+        Hint(lambda: 2.0, "The larger step has more cache to read, so it is slower."),
     ),
 )
 predict_routing = Question(
@@ -106,26 +135,6 @@ predict_routing = Question(
         Hint(lambda: 2.0, "Much is found already: assistants come back to a replica."),
     ),
 )
-predict_window = Question(
-    name="kv-memory.predict-window",
-    kind="predict",
-    prompt=(
-        f"Gemma 3 27B has {GEMMA.layers} layers, of which {GEMMA.window_layers} keep "
-        f"the last {GEMMA.window:,} tokens only. A request has {FAR:,} tokens in "
-        "cache. By what factor is the cache overstated if every layer is counted as "
-        "keeping all of them?"
-    ),
-    choices=("about 1.2 times", "about 5 times", "about 30 times"),
-    answer=lambda: float(_overstated() > 2) + float(_overstated() > 12),
-    why=lambda: (
-        f"{_overstated():.1f} times: {GEMMA.full_layers} layers keep everything, and "
-        "they decide; the others keep a thirty-second of it."
-    ),
-    hints=(
-        Hint(lambda: 0.0, "Five of six layers keep a thirty-second of the text."),
-        Hint(lambda: 2.0, "Ten layers keep every token."),
-    ),
-)
 fits = Question(
     name="kv-memory.fits",
     prompt=(
@@ -154,26 +163,27 @@ fits = Question(
 window = Question(
     name="kv-memory.window",
     prompt=(
-        "Gemma 3 27B has 62 layers with 16 key–value heads 128 numbers wide, in 16 "
-        "bits. 52 of the layers keep the last 1,024 tokens only. How many GiB does a "
-        f"request of {FAR:,} tokens keep in the cache?"
+        "Llama-4 Scout has 48 layers with 8 key–value heads 128 numbers wide, in 16 "
+        "bits. 36 of the layers keep a chunk of at most 8,192 tokens; count a full "
+        f"chunk. How many GiB does a request of {FARTHER:,} tokens keep in the cache?"
     ),
-    answer=lambda: GEMMA.request_bytes(FAR) / GIB,
+    answer=lambda: SCOUT.request_bytes(FARTHER) / GIB,
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: GEMMA.naive_token_bytes() * FAR / GIB,
+            lambda: SCOUT.naive_token_bytes() * FARTHER / GIB,
             "That is what it would be if all layers kept all tokens.",
         ),
         Hint(
-            lambda: GEMMA.full_token_bytes() * FAR / GIB,
-            "The layers with a window keep something, too.",
+            lambda: SCOUT.full_token_bytes() * FARTHER / GIB,
+            "The layers with a chunk keep something, too.",
         ),
     ),
     why=lambda: (
-        f"Ten layers keep all: {GEMMA.full_token_bytes() * FAR / GIB:.2f} GiB; 52 keep "
-        f"1,024 tokens: {GEMMA.window_token_bytes() * GEMMA.window / GIB:.2f} GiB. "
-        f"Together {si(GEMMA.request_bytes(FAR) / GIB, 'dimensionless', 3)} GiB."
+        f"Twelve layers keep all: {SCOUT.full_token_bytes() * FARTHER / GIB:.2f} GiB; "
+        "36 keep 8,192 tokens: "
+        f"{SCOUT.window_token_bytes() * SCOUT.window / GIB:.2f} GiB. "
+        f"Together {si(SCOUT.request_bytes(FARTHER) / GIB, 'dimensionless', 3)} GiB."
     ),
 )
 even = Question(

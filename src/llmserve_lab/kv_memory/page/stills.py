@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
-from llmserve_lab.catalog.data.links import PCIE5
-from llmserve_lab.kv_memory import formulas as f
-from llmserve_lab.kv_memory.machine import num_blocks, room
+from llmserve_lab.kv_memory.machine import num_blocks
 from llmserve_lab.kv_memory.serving import (
     FEW_BLOCKS,
-    HOT,
+    FULL_LOAD,
     HOT_RATE,
     LINKS,
     LONG_RUN,
     NUM_REQUESTS,
     ROUTINGS,
+    SAFE_BATCH,
     WARM,
+    WIDE_BATCH,
+    Preempted,
+    hot_tokens,
     preempted,
-    routed,
     warm,
 )
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
@@ -38,6 +39,11 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 BLOCK = 16
 FAR = 32_768  # tokens of the request whose cache is compared
 GIB = float(1 << 30)
+DRAWN = (
+    "llama-3.1-8b", "llama-3.1-70b", "deepseek-v3", "mistral-7b-v0.1", "gemma-3-27b",
+    "llama-4-scout", "gpt-oss-120b", "qwen3-next-80b",
+)  # fmt: skip
+NAMES = ["least\nloaded", "affinity by\nassistant", "prefix-\naware"]
 
 
 PARTS = {"holds a token": GREEN, "answer not yet written": GOLD, "never used": GRID}
@@ -68,7 +74,7 @@ def waste() -> StaticFigure:
     """Bars of what is set aside in three parts, a bar a way, conversation service."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.3, 2.3))
+    figure, axes = plt.subplots(figsize=(4.3, 2.0))
     found = parts(SERVICES[0])
     names = list(found)
     used, later = (np.array(each) for each in zip(*found.values(), strict=True))
@@ -102,7 +108,7 @@ def waste() -> StaticFigure:
             "prompts and answers of the chat service. Number: share that holds "
             "a token."
         ),
-        title="Reserving for the longest leaves most of the cache empty",
+        title="Reserving the longest leaves most cache empty",
         name="kv-memory.waste",
     )
 
@@ -111,8 +117,7 @@ def rows() -> list[tuple[str, float, float]]:
     """Models, GiB of one long request, and GiB if every layer kept every token."""
     found = [
         (each.name, each.request_bytes(FAR) / GIB, each.naive_token_bytes() * FAR / GIB)
-        for each in CACHE_LAYERS.values()
-        if each.shape is None or (each.shape.max_context or 0) >= FAR
+        for each in map(CACHE_LAYERS.__getitem__, DRAWN)
     ]
     return sorted(found, key=lambda row: -row[1])
 
@@ -127,7 +132,7 @@ def layers() -> StaticFigure:
     """GiB of cache of one request, and what a count of all layers would say."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.3, 3.1))
+    figure, axes = plt.subplots(figsize=(4.3, 2.3))
     names = [name for name, _, _ in rows()]
     kept = [here for _, here, _ in rows()]
     naive = [most for _, _, most in rows()]
@@ -150,28 +155,23 @@ def layers() -> StaticFigure:
             "Where no gray is seen, all layers keep all tokens (latent attention, too, "
             "in fewer bytes)."
         ),
-        title="Counting every layer overstates models with windows or states",
+        title="Counting all layers overstates windows and states",
         name="kv-memory.layers",
     )
 
 
 @figure_style()
 def routing() -> StaticFigure:
-    """Hit rate and time to first token under three routings; then one hot assistant."""
+    """Hit rate and time to first token under three routings, all equally popular."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, at_place = plt.subplot_mosaic(
-        [["left", "right"], ["below", "below"]],
-        figsize=(4.3, 3.2),
-        width_ratios=(1, 1.5),
-        height_ratios=(1.7, 1),
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(4.3, 1.9), width_ratios=(1, 1.3)
     )
-    left, right, hot = (at_place[each] for each in ("left", "right", "below"))
-    names = ["least\nloaded", "affinity by\nassistant", "prefix-\naware"]
     found = [warm(name) for name in ROUTINGS]
     rows = range(len(found))
     hits = [100 * each.hit_share for each in found]
-    left.barh(names, hits, color=GREEN.light, height=0.6)
+    left.barh(NAMES, hits, color=GREEN.light, height=0.6)
     for row, value in zip(rows, hits, strict=True):
         look: dict[str, Any] = {"va": "center", "ha": "center", "color": "white"}
         left.text(value / 2, row, f"{value:.0f} %", **look)
@@ -186,80 +186,85 @@ def routing() -> StaticFigure:
             look = {"va": "center", "color": INK.light}
             right.text(1e3 * value + 6, y, f"{1e3 * value:.0f} {part}", **look)
     right.set(xlim=(0, 340), yticks=[], xticks=(0, 100, 200, 300))
-    left.set(xlim=(0, 125), xticks=(0, 50, 100), xlabel="prompt tokens\nfound (%)")
+    left.set(xlim=(0, 105), xticks=(0, 50), xlabel="prompt tokens\nfound (%)")
     right.set_xlabel("time to the first\ntoken (ms)")
-    late = [routed(name, rate=HOT_RATE, hot=HOT).ttft_p95_s for name in ROUTINGS]
-    hot.barh(list(ROUTINGS), late, color=VERMILLION.light, height=0.7)
-    for row, value in enumerate(late):
-        words = f"{value:.0f} s" if value > 1 else f"{value:.2f} s"
-        hot.text(value + 0.3, row, words, va="center", color=INK.light)
-    hot.set(xlim=(0, 22), xlabel="P95 with one very popular assistant (s)")
-    for axes in (left, right, hot):
+    for axes in (left, right):
         axes.invert_yaxis()
         axes.grid(visible=False)
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Above: requests {WARM + 1:,} to {LONG_RUN:,} of one run, all assistants "
-            f"equally popular. Below: {HOT_RATE:.0f} requests a second for "
-            f"{NUM_REQUESTS / HOT_RATE:.0f} s, half of them for one assistant. P95: 95 "
-            "of 100 requests have their first token sooner than this."
+            f"Requests {WARM + 1:,} to {LONG_RUN:,} of one run, all assistants equally "
+            "popular. P95: 95 of 100 requests have their first token sooner than this."
         ),
-        title="The replica that knows the prompt answers sooner, unless it is flooded",
+        title="The replica that knows the prompt answers sooner",
         name="kv-memory.routing",
     )
 
 
 @figure_style()
-def preemption() -> StaticFigure:
-    """When the last answer of a burst is complete, against the link to the host."""
+def hot() -> StaticFigure:
+    """Time of a token for the users of one very popular assistant."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.3, 2.35))
-    swapped = [preempted(link).end_s for link in LINKS]
-    axes.plot([link / 1e9 for link in LINKS], swapped, color=PURPLE.light)
-    axes.text(3.1, swapped[1] + 0.5, "swapping", color=PURPLE.light)
-    redo, ample = (
-        preempted(None).end_s,
-        preempted(None, kv_blocks=num_blocks()).end_s,
-    )
-    lines = {
-        f"recomputation: {redo:.1f} s": (redo, VERMILLION, 1),
-        f"all {num_blocks():,} blocks: {ample:.1f} s": (
-            ample,
-            GREEN,
-            -1,
-        ),
-    }
-    for text, (value, ink, side) in lines.items():
-        axes.axhline(value, color=ink.light, linestyle=ink.dash and (0, ink.dash))
-        look: dict[str, Any] = {
-            "va": "bottom" if side > 0 else "top",
-            "color": ink.light,
-        }
-        left = side < 0  # below the curve there is room at the left
-        place: dict[str, Any] = {"x": 2.1 if left else 60}
-        place["ha"] = "left" if left else "right"
-        axes.text(y=value + (0.4 if side > 0 else -0.9), s=text, **place, **look)
-    even, pcie = float(f.SWAP_BW.at(room())), float(PCIE5.bandwidth)
-    marks = {f"formula:\n{even / 1e9:.1f} GB/s": even, "PCIe 5\nx16": pcie}
-    for text, value in marks.items():
-        axes.axvline(value / 1e9, color=GREY.light, linewidth=0.8, linestyle=":")
-        look = {"ha": "right", "va": "top", "color": GREY.light}
-        axes.text(value / 1e9 * 0.96, 10, text, **look)
-    axes.set(xscale="log", xlim=(1.9, 70), ylim=(0, 31), ylabel="last answer (s)")
-    axes.set_xlabel("link to the host, each way (GB/s, log)")
-    axes.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
-    axes.set_yticks([0, 10, 20, 30])
-    axes.minorticks_off()
+    figure, axes = plt.subplots(figsize=(4.3, 1.2))
+    spent = [1e3 * hot_tokens(name) for name in ROUTINGS]
+    axes.barh(list(ROUTINGS), spent, color=VERMILLION.light, height=0.7)
+    for row, value in enumerate(spent):
+        axes.text(value + 2, row, f"{value:.0f} ms", va="center", color=INK.light)
+    axes.set(xlim=(0, 170), xlabel="time of a token, popular assistant (ms)")
+    axes.invert_yaxis()
     axes.grid(visible=False)
     return StaticFigure.of(
         figure,
         sentence=(
-            f"The last answer, with {FEW_BLOCKS:,} blocks and (lowest line) with "
-            f"all {num_blocks():,}, without preemption. Dotted: where the formula "
-            "calls both ways equal, and PCIe 5 x16, the link from a GPU to its host."
+            f"{HOT_RATE:.0f} requests a second for {NUM_REQUESTS / HOT_RATE:.0f} s, "
+            f"half of them for one assistant. Mean over its answers; a replica runs up "
+            f"to {WIDE_BATCH:,} requests at a time."
         ),
-        title="A fast link makes swapping win a little, a larger cache far more",
+        title="Affinity floods the replica of a very popular assistant",
+        name="kv-memory.hot",
+    )
+
+
+def returns() -> dict[str, Preempted]:
+    """What becomes of the burst, by the way in which requests return or wait."""
+    swaps = {f"swap, {link / 1e9:.0f} GB/s": preempted(link) for link in LINKS}
+    return swaps | {
+        "recompute": preempted(None),
+        f"{SAFE_BATCH} at a time": preempted(None, max_batch=SAFE_BATCH),
+        f"{num_blocks():,} blocks": preempted(None, kv_blocks=num_blocks()),
+    }
+
+
+@figure_style()
+def preemption() -> StaticFigure:
+    """When the last answer of a burst is complete, and the longest pause in one."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, panels = plt.subplots(1, 2, figsize=(4.3, 2.0), sharey=True)
+    found = returns()
+    inks = [PURPLE] * len(LINKS) + [VERMILLION, GREEN, GREEN]
+    sides = {
+        "last answer complete (s)": ([each.end_s for each in found.values()], 38),
+        "longest pause (s)": ([each.pause_s for each in found.values()], 22),
+    }
+    for axes, (words, (values, most)) in zip(panels, sides.items(), strict=True):
+        axes.barh(list(found), values, color=[ink.light for ink in inks], height=0.7)
+        for row, value in enumerate(values):
+            look: dict[str, Any] = {"va": "center", "color": INK.light}
+            axes.text(value + most / 60, row, f"{value:.1f}", **look)
+        axes.set(xlim=(0, most), xlabel=words)
+        axes.grid(visible=False)
+    panels[0].invert_yaxis()
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            f"{FULL_LOAD} requests and {FEW_BLOCKS:,} blocks. Green: nothing is "
+            f"preempted, because at most {SAFE_BATCH} requests run at a time, or "
+            "because there are more blocks. The pause is between two tokens of an "
+            "answer."
+        ),
+        title="A preempted answer pauses for seconds either way",
         name="kv-memory.preemption",
     )

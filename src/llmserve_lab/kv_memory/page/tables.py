@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from llmserve_lab import catalog
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.evidence.serving import (
     BLIS_LOG,
     DEFAULT_SEQS,
@@ -14,17 +16,22 @@ from llmserve_lab.catalog.evidence.serving import (
     START_LOGS,
     StartLog,
 )
+from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import (
     BLOCK,
+    SHARE_NOW,
+    beside_bytes,
+    kept,
     log_of,
     printed_blocks,
     room,
     scout,
+    with_kept,
 )
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import STORED_BYTES
-from llmserve_lab.running_example import model
+from llmserve_lab.running_example import ANSWER, PROMPT, model
 from llmserve_lab.validation.cache_blocks import predicted
 
 KIB, MIB = 1024.0, float(1 << 20)
@@ -135,6 +142,7 @@ def per_token() -> Table:
         rows.append(
             (
                 each.name,
+                "2 · {} · {}".format(*each.heads) if each.heads else LATENT,
                 " + ".join(str(count) for count in split),
                 f"{each.window:,}" if each.window else "–",
                 f"{each.naive_token_bytes() / KIB:.1f}",
@@ -143,11 +151,55 @@ def per_token() -> Table:
             )
         )
     return Table(
-        "Layers that keep all, a window, a state; KiB a token if all kept all, and in "
-        "a text far longer than the window; MiB of state a request. 16 bits",
-        ("model", "layers", "window", "all keep all", "long text", "state"),
+        "What a token and a request keep, in 16 bits",
+        ("model", "numbers [1]", "layers [2]", "window", "KiB, all [3]",
+         "KiB, long [3]", "state [4]"),
         rows,
+        notes=(
+            "Numbers of a token in one layer: 2 · key–value heads · their width, or "
+            "latent + positions.",
+            "Layers that keep all tokens + with a window + with a state.",
+            "KiB a token: if every layer kept it; and what one more token adds to a "
+            "text far longer than the window.",
+            "MiB a request.",
+        ),
+    )  # fmt: skip
+
+
+LATENT = "512 + 64"  # of both models with latent attention
+
+
+def servers() -> Table:
+    """The running example under three settings: what is left, and what fits."""
+    log_room = kept(log_of(model().name))
+    each = -(-(PROMPT + ANSWER) // BLOCK)
+    seqs = int(float(DEFAULT_SEQS))
+    rows = []
+    for what, share, slots, beside in (
+        ("like the nine counts", MEMORY_SHARE, 128, float(beside_bytes())),
+        ("the published log", MEMORY_SHARE, seqs, log_room),
+        ("defaults of vLLM 0.33.0 [1]", SHARE_NOW, seqs, log_room),
+    ):
+        logged = share is MEMORY_SHARE and slots == seqs
+        blocks = printed_blocks() if logged else with_kept(beside, share)
+        rows.append(
+            (what, f"{float(share):.0%}", f"{slots:,}", f"{beside / 1e9:.2f} GB",
+             f"{blocks:,}", f"{blocks // each}")
+        )  # fmt: skip
+    return Table(
+        f"Llama-3.1-8B on one H100: blocks, and requests of {PROMPT + ANSWER:,} tokens",
+        ("server", "share", "slots", "working space", "blocks", "requests"),
+        rows,
+        notes=(
+            "No count tests this row; an estimate for CUDA graphs goes off as well.",
+        ),
     )
+
+
+def _off(blocks: float, shape: ModelShape, gpus: int) -> str:
+    """Blocks as GB of one GPU, with their sign."""
+    size = blocks * BLOCK * shape.kv_bytes_per_token() / gpus
+    return f"{size / 1e9:+.2f}".replace("-", "−")
 
 
 def counts() -> Table:
@@ -162,20 +214,26 @@ def counts() -> Table:
                 f"{int(float(record.blocks)):,}",
                 f"{each.blocks:,}",
                 f"{100 * each.error:+.1f} %".replace("-", "−"),
+                _off(each.blocks - float(record.blocks), record.model, record.tp),
             )
         )
     blocks, error = scout()
+    shape = catalog.model("llama-4-scout")
     name = f"Llama-4 Scout, {SCOUT_GPUS} × H100"
     rows.append(
         (
             name, f"{float(SCOUT_BLOCKS):,.0f}", f"{blocks:,}",
             f"{100 * error:+.1f} %",
+            _off(blocks - float(SCOUT_BLOCKS), shape, SCOUT_GPUS),
         )
     )  # fmt: skip
-    columns = ("server", "published", "predicted", "off by")
+    columns = ("server", "published", "predicted", "off by", "GB a GPU")
     notes = [
-        f"{device}: {log.place}. vLLM {log.version}; published {log.published}."
-        for device, log in (("H100", BLIS_LOG), ("RTX 4090", RTX_4090_LOG))
+        "; ".join(
+            f"{device}: vLLM {log.version}, published {log.published}"
+            for device, log in (("H100", BLIS_LOG), ("RTX 4090", RTX_4090_LOG))
+        )
+        + "."
     ]
     notes.append(
         "Equal names differ in --max-num-batched-tokens: Llama-3.1-70B 8,192, then "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS, UNIFORM
+from llmserve_lab.collectives.formulas import TOUCHED_EXPERTS, UNIFORM
 from llmserve_lab.formula.derive import at, limit, solve, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.moe.formulas.moe_params import (

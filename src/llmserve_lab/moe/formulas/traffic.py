@@ -6,7 +6,7 @@ n rows are in the whole group of ranks, n/g on each of them.
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES, GATHER_BYTES, ROW_COPIES
+from llmserve_lab.collectives.formulas import ALL_REDUCE_BYTES, GATHER_BYTES, ROW_COPIES
 from llmserve_lab.formula.derive import at
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.moe.formulas.moe_params import ARTICLE

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.checks import positive
 from llmserve_lab.moe import exchange_time, layer_time, serving, token_time
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -114,7 +115,12 @@ def late() -> float:
 
 
 def written(layer: layer_time.LayerTime, ep: float, due_ms: Any) -> Any:
-    """Tokens a second of a GPU with as many requests as each deadline allows."""
+    """Tokens a second of a GPU with as many requests as each deadline allows.
+
+    Raises:
+        ValueError: a deadline is not positive.
+    """
+    positive("due_ms", np.min(due_ms))
     rows = np.arange(1.0, layer_time.room(ep) + 1)
     took = [1e3 * serving.MOE_LAYERS * layer(ep, float(n)) for n in rows]
     return np.interp(due_ms, took, rows, left=0.0) / (due_ms / 1e3)

@@ -73,6 +73,8 @@ class Phrases:
         queue = [(-len(places), serial[p], p) for p, places in self.places.items()]
         heapify(queue)
         while queue:
+            # Entries grow stale when another pair takes their places; to look for them
+            # in the heap would cost more than to ask when they come up.
             count, _, pair = heappop(queue)
             now = len(self.places[pair])
             made = [pair]  # asked again where it has lost places to other pairs

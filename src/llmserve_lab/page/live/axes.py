@@ -190,6 +190,7 @@ class Drawn:
     expr: str = ""
     means: str = ""
     over: tuple[float, float] | None = None
+    says: str = ""
 
     def curve(self, y: QuantityAxis, along: str) -> Curve:
         """The curve, its data in the unit of ``y``, over the quantity ``along``."""
@@ -198,7 +199,8 @@ class Drawn:
         else:
             expr = y.draws(self.formula, **{along: f"datum.{along}"} | dict(self.at))
         look: dict[str, Any] = {"label_at": self.label_at, "dash": self.dash}
-        return Curve(self.name, expr, self.ink, rising=self.rising, **look)
+        look |= {"rising": self.rising, "says": self.says}
+        return Curve(self.name, expr, self.ink, **look)
 
 
 def bound_curves(x: QuantityAxis, y: QuantityAxis, *drawn: Drawn) -> Any:

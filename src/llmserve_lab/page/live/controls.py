@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.formula.origin import Evidence
 from llmserve_lab.formula.quantity import Quantity
 
@@ -41,10 +42,7 @@ class Slider:
         rising = all(a < b for a, b in zip(self.stops, self.stops[1:], strict=False))
         if len(self.stops) < 2 or not rising:
             raise ValueError(f"stops of {self.name} must rise, got {self.stops}")
-        if self.default not in self.stops:
-            raise ValueError(
-                f"default of {self.name} must be one of its stops, got {self.default}"
-            )
+        key_of(f"default of {self.name}", self.default, self.stops)
 
     @property
     def name(self) -> str:
@@ -134,10 +132,7 @@ class Choice:
 
     def signal(self, setting: Any) -> float:
         """The index of the option that is called ``setting``."""
-        if setting not in self.options:
-            raise ValueError(
-                f"{self.name} must be one of {', '.join(self.options)}, got {setting!r}"
-            )
+        key_of(self.name, setting, self.options)
         return float(self.options.index(setting))
 
 

@@ -74,7 +74,8 @@ class Curve:
     """One line: its name, its Vega expression over ``datum``, its ink and dash.
 
     The name ends at the share ``label_at`` of the line's rows, on the free side of the
-    line: below a falling one, above a rising one.
+    line: below a falling one, above a rising one. ``says`` is a Vega expression that is
+    written in its place, for a name that the reader chooses.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Curve:
     label_at: float = 1.0
     dash: tuple[int, ...] = ()
     rising: bool = False
+    says: str = ""
 
 
 def curves(x: Any, y: Any, over: tuple[float, float], *lines: Curve) -> Any:
@@ -107,7 +109,7 @@ def _curve(line: Curve, x: str, y: str, over: tuple[float, float]) -> Any:
         alt.Chart()
         .transform_filter(row)
         .mark_text(
-            text=line.name,
+            text=alt.expr(line.says) if line.says else line.name,
             color=color,
             align="right",
             dy=-9 if line.rising else 14,

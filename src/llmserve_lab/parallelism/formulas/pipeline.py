@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
+from llmserve_lab.collectives.formulas import ALL_REDUCE_BYTES
 from llmserve_lab.formula.derive import at, limit, maximum, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.cluster.formulas import ALL_REDUCE_S
+from llmserve_lab.collectives.formulas import ALL_REDUCE_S
 from llmserve_lab.formula.derive import at
 from llmserve_lab.formula.formula import Formula
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -22,6 +23,7 @@ from llmserve_lab.roofline.page.controls import (
     sliders,
 )
 from llmserve_lab.running_example import PROMPT, device, ideal, model
+from llmserve_lab.validation import datasheet_bound
 
 READ: dict[str, Value] = {"weight_bytes": "weight_bytes"}
 DECODE: dict[str, Value] = {"chunk": 1.0, **READ}
@@ -30,6 +32,7 @@ PROMPT_SIZE: dict[str, Value] = {
     **{"params_active": "prompt_params"},
 }
 PREFILL: dict[str, Value] = {**PROMPT_SIZE, **READ}
+LEAST = datasheet_bound("decode_step")
 HELD = Verdict(
     "held",
     "On one GPU, weights and cache",
@@ -175,8 +178,8 @@ def iteration_time() -> LiveFigure:
             "prefill_iteration_s": Bound(f.ITERATION_S_APART, **PREFILL),
         },
         readouts=(
-            Readout("weights_s", "Read the weights"),
-            Readout("decode_kv_s", "Decode: read the cache"),
+            banded(Readout("weights_s", "Read the weights"), LEAST),
+            banded(Readout("decode_kv_s", "Decode: read the cache"), LEAST),
             HELD,
         ),
         sentence=(

@@ -24,18 +24,16 @@ BATCH = QuantityAxis(
 )
 GAIN = QuantityAxis(
     q.speculative_speedup,
-    words="tokens per second over those without drafts",
+    words="speedup",
     domain=(0, 2.8),
 )
 DRAFTS = QuantityAxis(
     q.n_draft,
-    words="drafted tokens per step (tokens/request)",
+    words="drafts of a request",
     domain=(1, MOST),
     ticks={"tickCount": MOST, "format": "d"},
 )
-TOKENS = QuantityAxis(
-    q.accepted, words="tokens that a pass yields (tokens/request)", domain=(1, 7)
-)
+TOKENS = QuantityAxis(q.accepted, words="tokens of a pass", domain=(1, 7))
 LAWS = Marks(
     BoundMark("constant acceptance", f.ACCEPTED, SERIES[1]),
     BoundMark("falling acceptance", f.ACCEPTED_FALLING, SERIES[0]),

@@ -22,8 +22,9 @@ from llmserve_lab.speculative.page import charts, rounds
 
 CHAINS = tuple(map(float, range(1, MOST + 1)))
 RATES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.84, 0.9)
-COSTS = (0.08, 0.12, 0.15, 0.2, 0.27, 0.3, 0.33, 0.36, 0.4)
-BATCHES = (1, 2, 4, 8, 16, 24, 27, 28, 32, 48, 64, 96, 128, 192, 256)
+COSTS = (0.05, 0.08, 0.12, 0.15, 0.18, 0.21, 0.235, 0.25, 0.27, 0.3, 0.375)
+FALLS = (0.75, 0.8, 0.85, 0.9, 0.93, 0.97, 1.0)
+BATCHES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 65, 80, 96, 128, 192, 256)
 NEAR = 1.01  # tokens needed over those yielded: less, and the batch before it gains
 SHOWN = "Kimi-K2.5, EAGLE-3, thinks"
 
@@ -42,7 +43,7 @@ def one_round() -> StepFigure:
 
 
 def tokens_of_a_pass() -> LiveFigure:
-    """Published tokens of a pass, and two laws fitted to their first points."""
+    """Published tokens of a pass, and two formulas fitted to their first points."""
     fits = published()
     columns = {
         "accept_rate": tuple(round(fit.alpha, 2) for fit in fits),
@@ -71,9 +72,9 @@ def tokens_of_a_pass() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{curve}: with eight drafts a pass leaves {measured_accepted}; "
+            "{curve}: with eight drafts a pass yields {measured_accepted}; "
             "constant acceptance, fitted at one draft, says {flat_accepted}, "
-            "acceptance that falls, fitted at one and four, {falling_accepted}."
+            "falling acceptance, fitted at one and four, {falling_accepted}."
         ),
     )
 
@@ -81,36 +82,34 @@ def tokens_of_a_pass() -> LiveFigure:
 def when_drafts_lose() -> LiveFigure:
     """Drafts, acceptance, draft cost and batch: the speedup, and where it ends."""
     known = charts.served()
-    falls = {"accept_fall": usual().falls}
     needed: dict[str, Value] = {k: known[k] for k in _asked(known)}
     return LiveFigure(
         name="when-drafts-lose",
         title="The larger the batch, the less drafts gain; too many of them lose",
         chart=charts.gain,
         controls=(
-            Slider(quantity("n_draft"), CHAINS, 8.0, "Drafts of a pass"),
+            Slider(quantity("n_draft"), CHAINS, 8.0, "Drafts of a request"),
             Slider(quantity("accept_rate"), RATES, usual().rate, "First draft kept"),
+            Slider(quantity("accept_fall"), FALLS, usual().falls, "Next draft over it"),
             Slider(
                 quantity("draft_cost"), COSTS, small_cost(), "Draft over plain pass"
             ),
             Slider(quantity("batch"), tuple(map(float, BATCHES)), 16.0, "Batch"),
         ),
         derived={
-            "accepted": Bound(f.ACCEPTED_FALLING, **falls),
+            "accepted": Bound(f.ACCEPTED_FALLING),
             "accepted_needed": Bound(f.ACCEPTED_NEEDED, **needed),
-            "verify_s": Bound(f.VERIFY_S, **needed),
             "speculative_speedup": Bound(f.SPEEDUP, accepted="accepted", **needed),
         },
         readouts=(
-            Readout("accepted", "Tokens that a pass leaves"),
-            Readout("accepted_needed", "Tokens needed to break even"),
-            Readout("verify_s", "Time of the verification pass"),
+            Readout("accepted", "Tokens of a pass"),
+            Readout("accepted_needed", "Tokens to break even"),
             Readout("speculative_speedup", "Speedup"),
             Verdict("gains", "Drafts", "accepted", "accepted_needed", ("lose", "gain")),
         ),
         sentence=(
             "Chains of {n_draft}, the first kept with chance {accept_rate}, a draft "
-            "pass {draft_cost} of a plain pass: with {batch}, a pass leaves {accepted} "
+            "pass {draft_cost} of a plain pass: with {batch}, a pass yields {accepted} "
             "and needs {accepted_needed} to break even."
         ),
         goal=Goal(
@@ -120,7 +119,7 @@ def when_drafts_lose() -> LiveFigure:
                 & (accepted < accepted_needed)
                 & (NEAR * accepted > accepted_needed)
             ),
-            {"batch": 28.0},
+            {"batch": 65.0},
         ),
     )
 

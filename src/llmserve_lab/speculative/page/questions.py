@@ -9,13 +9,13 @@ from llmserve_lab.speculative import machine as m
 
 P, Q = (0.5, 0.4, 0.1), (0.2, 0.3, 0.5)  # laws of target and draft in an exercise
 COMMON = sum(map(min, zip(P, Q, strict=True)))
-LOSSES = ("nothing at all", "a little quality, as with fewer bits", "its randomness")
+REDRAWN = ("less often than the target says", "just as often", "more often")
 EIGHT = ("more, a longer chain yields more", "fewer", "as many")
+BATCH = 32
 RATE, CHAIN = 0.7, 3
 ENDLESS = 0.75
 HALF = {"accept_rate": RATE, "n_draft": float(CHAIN)}
 PASS_MS, DRAFT_MS = 7.0, 1.9  # given in an exercise
-TABLE = (32, 64, 128)
 ROWS = ("about as long", "about twice as long", "about five times as long")
 
 
@@ -23,34 +23,36 @@ def _tokens(rate: float = RATE, drafts: int = CHAIN) -> float:
     return float(f.ACCEPTED(accept_rate=rate, n_draft=float(drafts)))
 
 
+def _redrawn() -> float:
+    """The first word of the calculation by hand, if rejections are redrawn from p."""
+    return 0.2 + 0.3 * 0.5
+
+
 def _per_token_ms() -> float:
     return (CHAIN * DRAFT_MS + PASS_MS) / _tokens()
 
 
-predict_quality = Question(
-    name="speculative.predict-quality",
+predict_redraw = Question(
+    name="speculative.predict-redraw",
     kind="predict",
     prompt=(
-        "A model of one billion parameters guesses the words, one of eight billion "
-        "only accepts or rejects them, with the rule of this page. What do the answers "
-        "lose against those of the large model alone?"
+        "Take the three words of the calculation by hand (p: 0.5, 0.3, 0.2; q: 0.2, "
+        "0.6, 0.2), but replace a rejected draft by a word drawn from p itself. How "
+        "often does the first word then come out?"
     ),
-    choices=LOSSES,
+    choices=REDRAWN,
     answer=lambda: 0.0,
     why=lambda: (
-        "Nothing: every sequence of words comes with the same chance as without the "
-        "small model, up to the rounding of any two runs of the large model. The next "
-        "section adds up all that can happen."
+        "With chance 0.2 as a draft, and with 0.3 · 0.5 after a rejection: "
+        f"{_redrawn():.2f}, less than its 0.5. The words that the draft model favours "
+        "get a second chance, and the missing share is taken from the first word."
     ),
     hints=(
         Hint(
             lambda: 1.0,
-            "A poor guess is rejected more often; the answer only comes more slowly.",
+            "Drafts give it 0.2; a rejection, with chance 0.3, half of what is left.",
         ),
-        Hint(
-            lambda: 2.0,
-            "The small model draws at random, and so does what replaces its guesses.",
-        ),
+        Hint(lambda: 2.0, "Drawn from p it gets only half of the rejections, not all."),
     ),
 )
 predict_rows = Question(
@@ -79,14 +81,14 @@ predict_eight = Question(
     name="speculative.predict-eight",
     kind="predict",
     prompt=(
-        f"A server decodes {TABLE[0]} requests at a time, with {m.SMALL} drafting for "
+        f"A server decodes {BATCH} requests at a time, with {m.SMALL} drafting for "
         "Llama-3.1-8B. Its chains are lengthened from two drafts to eight. Does it "
         "produce more or fewer tokens per second than with two?"
     ),
     choices=EIGHT,
     answer=lambda: 1.0,
     why=lambda: (
-        f"Fewer: the speedup falls from {_at(2):.2f} to {_at(8):.2f}, below one. Each "
+        f"Fewer: the speedup falls from {_at(2):.2f} to {_at(8):.2f}. Each "
         "draft costs a pass of the small model, and late drafts are seldom kept."
     ),
     hints=(
@@ -127,7 +129,7 @@ by_hand = Question(
         f"A pass of the target takes {PASS_MS:g} ms, with or without a few drafts; a "
         f"pass of the draft model takes {DRAFT_MS:g} ms. Chains of three drafts, each "
         f"kept with chance {RATE:g} if all before it were. How much time does "
-        "a token take on average (a number with its unit, such as 6 ms)?"
+        "a token take on average (type it with its unit, such as 6 ms)?"
     ),
     answer=lambda: 1e-3 * _per_token_ms(),
     unit="s",
@@ -170,27 +172,27 @@ endless = Question(
 
 
 def _at(drafts: int) -> float:
-    return m.speedup(TABLE[0], drafts, m.usual(), m.SMALL)
+    return m.speedup(BATCH, drafts, m.usual(), m.SMALL)
 
 
 break_even = Question(
     name="speculative.break-even",
     prompt=(
-        "A batch of 64 is verified in 15.4 ms with four drafts a request; a plain pass "
-        "takes 11.6 ms, and a pass of the draft model 3.7 ms. How many tokens must a "
+        "A batch of 64 is verified in 15.5 ms with four drafts a request; a plain pass "
+        "takes 11.6 ms, and a pass of the draft model 2.7 ms. How many tokens must a "
         "verification pass yield for each request, to be worth it?"
     ),
-    answer=lambda: (4 * 3.7 + 15.4) / 11.6,
+    answer=lambda: (4 * 2.7 + 15.5) / 11.6,
     rel_tol=0.02,
     hints=(
-        Hint(lambda: 15.4 / 11.6, "The four passes of the draft model count, too."),
+        Hint(lambda: 15.5 / 11.6, "The four passes of the draft model count, too."),
         Hint(
-            lambda: (3.7 + 15.4) / 11.6,
+            lambda: (2.7 + 15.5) / 11.6,
             "The draft model runs once for each of the four drafts.",
         ),
     ),
     why=lambda: (
-        f"Equation {f.ACCEPTED_NEEDED.link}: (4 · 3.7 + 15.4) / 11.6 = "
-        f"{(4 * 3.7 + 15.4) / 11.6:.2f} tokens, of which one is the target's own."
+        f"Equation {f.ACCEPTED_NEEDED.link}: (4 · 2.7 + 15.5) / 11.6 = "
+        f"{(4 * 2.7 + 15.5) / 11.6:.2f} tokens, of which one is the target's own."
     ),
 )

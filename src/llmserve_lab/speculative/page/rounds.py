@@ -61,14 +61,15 @@ def round_steps() -> StepFigure:
             fixed={"names": _names()},
         ),
         logs={log: _log(first_pass(log)) for log in SEEDS},
-        start=7,
+        start=8,
         stills=((REJECTED, 5), (REJECTED, 8), (KEPT, 10)),
         legend={
             "A": "draft model's",
             "new": "target's, and kept",
             "compute": "residual: what p has more than q",
+            "other": "chance to be kept, and the number drawn",
             "idle": "no: rejected; –: dropped with it",
-            "empty": "not known yet",
+            "empty": "not known yet, or not needed",
         },
         counters=(Counter("words of this pass"), Counter("passes of the target")),
     )
@@ -141,7 +142,7 @@ def _start(done: Round) -> tuple[list[Frame], list[Row], list[Row]]:
     frames.append(
         Frame(
             f"One pass of the target over {N_DRAFT + 1} rows, “{last}” and the four "
-            "drafts, gives its chance p of every draft, and its law after the last.",
+            "drafts, gives its chance p of every draft, and of each word after them.",
             (0, 1),
         )
     )
@@ -176,40 +177,44 @@ def _bars(
     """Chances of the likeliest words by both laws, and the residual where it counts."""
     p = target_laws(done)[place]
     q = done.drafts.laws[place] if place < N_DRAFT else np.zeros_like(p)
-    order = np.argsort(-np.maximum(p, q), kind="stable")[:SHOWN]
+    order = np.argsort(-np.maximum(p, q), kind="stable")
+    rest, slots = order[SHOWN:], [[token] for token in order[:SHOWN]]
+    slots.append(list(rest))
     ends = until is None and place < N_DRAFT
     left = np.maximum(p - q, 0)
     alive: Row = {"since": since} | ({} if until is None else {"until": until})
-    high = TALL / max(float(np.maximum(p, q).max()), 0.3)
-    width = (N_DRAFT + 1 - LEFT) / SHOWN
+    largest = max(float(max(p[slot].sum(), q[slot].sum())) for slot in slots)
+    high = TALL / max(largest, 0.3)
+    width = (N_DRAFT + 1 - LEFT) / len(slots)
     before = toy.WORDS[(*done.text, *done.drafts.tokens)[len(done.text) + place - 1]]
     both = "q and p" if place < N_DRAFT else "p"
     told = f"likeliest words after “{before}”: {both}"
     words.append({"x": (LEFT + N_DRAFT + 1) / 2, "y": 7.6, "text": told} | alive)
     found: list[Row] = []
-    for slot, token in enumerate(order):
-        x = LEFT + slot * width
-        for chance, ink, shift in ((q[token], "A", 0.12), (p[token], "new", 0.5)):
+    for place_of, slot in enumerate(slots):
+        x = LEFT + place_of * width
+        shown, more = (float(law[slot].sum()) for law in (p, left))
+        for chance, ink, shift in ((q[slot].sum(), "A", 0.12), (shown, "new", 0.5)):
             low = FLOOR - high * float(chance)
             bar = {"x": round(x + shift * width, 3), "y": round(low, 3), "ink": ink}
             end = {"x2": round(x + (shift + 0.36) * width, 3), "y2": FLOOR}
             found.append(bar | end | alive)
-        if ends and left[token] > 0:
+        if ends and more > 0:
             x_bar = x + 0.5 * width
-            top = FLOOR - high * float(p[token])
+            top = FLOOR - high * shown
             found.append(
                 {
                     "x": round(x_bar, 3),
                     "x2": round(x_bar + 0.36 * width, 3),
                     "y": round(top, 3),
-                    "y2": round(top + high * float(left[token]), 3),
+                    "y2": round(top + high * more, 3),
                     "ink": "compute",
                 }
                 | alive
             )
+        name = toy.WORDS[slot[0]] if place_of < SHOWN else f"{len(rest)} others"
         words.append(
-            {"x": round(x + width / 2, 3), "y": FLOOR + 0.5, "text": toy.WORDS[token]}
-            | alive
+            {"x": round(x + width / 2, 3), "y": FLOOR + 0.5, "text": name} | alive
         )
     return found
 
@@ -234,7 +239,7 @@ def _ending(done: Round) -> str:
     word, count = toy.WORDS[done.verdict.last], len(done.verdict.tokens)
     if done.verdict.bonus:
         return (
-            f"All four are kept, and the target's law after them gives a bonus word, "
+            f"All four are kept, and the target's p after them gives a bonus word, "
             f"“{word}”: {count} words for one pass of the target."
         )
     place = len(done.verdict.kept)

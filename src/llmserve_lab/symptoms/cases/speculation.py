@@ -23,7 +23,7 @@ from llmserve_lab.symptoms.served import (
 )
 from llmserve_lab.workloads import Always
 
-DRAFTS = 6
+DRAFTS = 9
 TEXT, WRITTEN = 200, 400  # tokens of a prompt and its answer
 Law = Callable[[], Acceptance]  # looked up when it is needed
 

@@ -54,6 +54,7 @@ HEALTHY = "healthy"
 LEFT_OUT = ("requests waiting, most", "tokens written/s")  # tell nothing of a pause
 SHARES, SECONDS = ("queue_share", "hit_share", "kv_peak"), ("ttft", "itl")
 RATIOS = ("preemptions", "long_gaps")
+SIMULATED = "simulated: no measured error"
 ROW_IN = 1.4  # inches of height of a server's gauges
 
 
@@ -186,13 +187,17 @@ def pair() -> Board:
         runs[who] = run.report()
     picture = pause.drawn(runs, f"{title}, the other waits for a prompt", name)
     seen = _watched({who: (of.key, cause) for who, cause in PAIR.items()})
-    return Board(picture, side_by_side(seen, "A healthy server and the two that pause"))
+    return Board(
+        picture,
+        side_by_side(seen, f"A healthy server and the two that pause, {SIMULATED}"),
+    )
 
 
 @cache
 def game() -> Table:
     """The three dashboards whose causes are to be named, beside a healthy one."""
-    return without_names(_watched(GAME), "A healthy server and three dashboards")
+    caption = f"A healthy server and three dashboards, {SIMULATED}"
+    return without_names(_watched(GAME), caption)
 
 
 def bench_picture() -> StaticFigure:

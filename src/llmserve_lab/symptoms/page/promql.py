@@ -7,7 +7,7 @@ import re
 from llmserve_lab.page.table import Table
 from llmserve_lab.symptoms.case import Symptom
 from llmserve_lab.symptoms.cases import case
-from llmserve_lab.symptoms.page.boards import PAIR
+from llmserve_lab.symptoms.page.boards import PAIR, SIMULATED
 from llmserve_lab.symptoms.prometheus import (
     ALERTS,
     BLIND,
@@ -76,7 +76,8 @@ def alerts() -> Table:
         rows.append((f"{alert.name} > {alert.threshold:g}", *cells))
     blind = (f"{BLIND.value(s):,.0f}" for s in seen.values())
     rows.append(("P99 of iteration tokens (no alert)", *blind))
-    return Table("What the alerts read on the two servers", ("query", *seen), rows)
+    caption = f"What the alerts read on the two servers, {SIMULATED}"
+    return Table(caption, ("query", *seen), rows)
 
 
 def rules() -> str:

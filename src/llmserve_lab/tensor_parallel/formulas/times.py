@@ -7,7 +7,7 @@ all-reduces' own time, from measured kernels, lies within what it adds to the wo
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES, ALONE
+from llmserve_lab.collectives.formulas import ALL_REDUCE_BYTES, ALONE
 from llmserve_lab.formula.derive import at
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import (

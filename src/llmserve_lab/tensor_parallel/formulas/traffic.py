@@ -7,7 +7,7 @@ and ``all_reduce_bytes`` by substitution.
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES, EQUAL, GATHER_BYTES
+from llmserve_lab.collectives.formulas import ALL_REDUCE_BYTES, EQUAL, GATHER_BYTES
 from llmserve_lab.formula.derive import at, maximum, solve, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import KV_READ_BYTES, N_ROWS

@@ -6,8 +6,8 @@ from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.catalog.evidence.collectives import ENGINE_LIMITS, ENGINE_RUNS, MIB
-from llmserve_lab.cluster import calibration
-from llmserve_lab.cluster import formulas as wires
+from llmserve_lab.collectives import calibration
+from llmserve_lab.collectives import formulas as wires
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import BoundMark, Marks
 from llmserve_lab.page.live.controls import number

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from llmserve_lab import running_example
 from llmserve_lab.catalog import Given
-from llmserve_lab.cluster import formulas as wires
+from llmserve_lab.collectives import calibration
+from llmserve_lab.collectives import formulas as wires
+from llmserve_lab.collectives.calibration import FittedReduce
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.banded import BandTable, banded
@@ -81,6 +83,18 @@ def _band(*, n_ranks: float, batch: float, model: str) -> Band | Unmeasured:
 
 
 BAND = BandTable(_band, ("n_ranks", "batch", "model"))
+PART = Unmeasured("a part of an iteration, of which only the whole was measured", True)
+
+
+def _reduced(kind: FittedReduce) -> BandTable:
+    """How far off all-reduces of this kind were, on as many GPUs, of such a size."""
+    sizes = sizes_of(MODEL)
+    vector = float(sizes["d_model"]) * float(sizes["bytes_act"])
+
+    def found(*, n_ranks: float, chunk: float) -> Band | Unmeasured:
+        return kind.band(int(n_ranks), chunk * vector)
+
+    return BandTable(found, ("n_ranks", "chunk"))
 
 
 def _derived() -> dict[str, Bound]:
@@ -108,8 +122,8 @@ def tp_time() -> LiveFigure:
         derived=_derived() | {"tp_speedup": Bound(f.TP_SPEEDUP)},
         readouts=(
             banded(Readout(f.TP_S, "Iteration"), BAND),
-            Readout(f.RANK_S, "Work of each GPU"),
-            Readout(f.LINK_S, "All-reduces"),
+            banded(Readout(f.RANK_S, "Work of each GPU"), PART),
+            banded(Readout(f.LINK_S, "All-reduces"), PART),
             Verdict("fits", "In its memory", "rank_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
@@ -152,9 +166,14 @@ def all_reduce() -> LiveFigure:
             **charts.ways("n_ranks", "hidden_bytes"),
         },
         readouts=(
-            Readout("one_shot_s", "One-shot"),
-            Readout("in_switch_s", "In-switch"),
-            Readout("all_reduce_s", "NCCL all-reduce"),
+            banded(Readout("one_shot_s", "One-shot"), _reduced(calibration.one_shot())),
+            banded(
+                Readout("in_switch_s", "In-switch"), _reduced(calibration.in_switch())
+            ),
+            banded(
+                Readout("all_reduce_s", "NCCL all-reduce"),
+                _reduced(calibration.nccl()),
+            ),
         ),
         sentence=(
             "{chunk} of Llama-3.1-70B: a batch of {hidden_bytes}. To add it up on "

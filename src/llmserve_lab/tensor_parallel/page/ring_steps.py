@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llmserve_lab.cluster import ring_trace
-from llmserve_lab.cluster.ring_trace import Held, Logged, RingStep
+from llmserve_lab.collectives import ring_trace
+from llmserve_lab.collectives.ring_trace import Held, Logged, RingStep
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes

@@ -1,0 +1,162 @@
+"""Splits of a decode: how many there are, and what measured ones say of the model."""
+
+import pytest
+
+from llmserve_lab.catalog.evidence import attention as evidence
+from llmserve_lab.flash_attention import formulas as f
+from llmserve_lab.flash_attention import measured
+from llmserve_lab.flash_attention.arguments import (
+    BOOK,
+    decode,
+    library_splits,
+    request_splits,
+    rule_splits,
+    wave_splits,
+    waves_filled,
+)
+
+
+def test_waves_tell_unsplit_decodes_apart() -> None:
+    """One constant would do: the model is off by much the same in every row."""
+    ratios = [
+        measured.decode_bound_s(run, split=False) / float(run.unsplit_s)
+        for run in evidence.DECODE_RUNS
+    ]
+    assert max(ratios) / min(ratios) < 1.25
+    times = [float(run.unsplit_s) for run in evidence.DECODE_RUNS]
+    assert max(times) / min(times) > 13
+
+
+def test_splits_stop_to_matter_where_requests_are_many() -> None:
+    gain = [float(r.unsplit_s) / float(r.split_s) for r in evidence.DECODE_RUNS]
+    assert gain[-2] > 35 and gain[0] < 7
+
+
+def test_the_gain_of_splits_is_two_factors_of_which_one_is_packing() -> None:
+    """At one request keys are read again and the GPU idles; at many only the first."""
+    by_batch = {run.batch: run for run in evidence.DECODE_RUNS}
+    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
+    assert measured.unsplit_factors(one) == pytest.approx((8, 108 / 16))
+    again, idle = measured.unsplit_factors(by_batch[256])
+    assert again == 8 and idle == pytest.approx(1, abs=0.02)
+    gain = float(by_batch[256].unsplit_s) / float(by_batch[256].split_s)
+    assert 6 < gain < again
+
+
+def test_the_library_takes_the_fewest_splits_that_fill_waves_well() -> None:
+    assert library_splits(8, 132, key_tiles=766) == 15  # at best 33, two full waves
+    assert library_splits(8, 132, key_tiles=766, most=32) == 14  # in vLLM's graphs
+    assert library_splits(8, 132, key_tiles=8) == 7 and waves_filled(8, 8, 132) < 0.5
+    assert library_splits(8, 132, key_tiles=4) == 1
+    assert waves_filled(8, 14, 132) < 0.85 < waves_filled(8, 15, 132)
+    assert waves_filled(8, 33, 132) == 1
+    assert library_splits(132, 132, key_tiles=9) == 1
+    assert library_splits(106, 132, key_tiles=9) == 1
+    assert library_splits(4, 132, key_tiles=99) == 29  # one head of four requests
+    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
+        library_splits(0, 132, key_tiles=9)
+
+
+def test_one_wave_holds_at_least_one_split() -> None:
+    found = [wave_splits(8 * n, 132, key_tiles=766) for n in (1, 2, 16, 17, 64)]
+    assert found == [16, 8, 1, 1, 1]
+    assert wave_splits(8, 132, key_tiles=8) == 8  # 1,000 tokens: a tile each
+    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
+        wave_splits(0, 132, key_tiles=9)
+
+
+def test_splits_gain_in_the_model_where_a_second_wave_is_nearly_empty() -> None:
+    times = [
+        float(f.DECODE_ATTN_S.at(decode(16_000, batch=17, n_split=n))) for n in (1, 16)
+    ]
+    assert 1.8 < times[0] / times[1] < 1.9
+    one = [float(f.DECODE_ATTN_S.at(decode(BOOK, n_split=n))) for n in (16, 33)]
+    assert one[1] == pytest.approx(one[0], rel=0.005)  # two full waves: no better
+
+
+def test_a_request_of_a_ragged_batch_gets_its_share_of_the_multiprocessors() -> None:
+    assert request_splits(BOOK, 8, 132, most=32) == 15
+    assert request_splits(BOOK, 8, 132, most=14) == 14
+    assert -(-(766 * 11 * 8) // (10 * 132)) == 52 and -(-766 // 52) == 15
+    assert request_splits(BOOK, 4, 132, most=2**22) == 30  # four heads of as many
+    assert request_splits(BOOK, 1, 132, most=32) == 32 < 110
+    assert request_splits(BOOK, 1, 132, most=2**22) == 110
+    assert request_splits(100, 8, 132, most=32) == 1
+    with pytest.raises(ValueError, match="context must be at least 1"):
+        request_splits(0, 8, 132, most=32)
+
+
+@pytest.mark.parametrize("context", [8_000, 16_000, 32_000, 64_000, BOOK])
+def test_the_rule_for_splits_comes_near_the_best_for_every_batch(context: int) -> None:
+    """One wave of splits alone is nearly twice the best time, at 9 requests and 17."""
+    tiles, worst = -(-context // 128), dict[str, float]()
+    for batch in range(1, 65):
+        times = [
+            float(f.DECODE_ATTN_S.at(decode(context, batch=batch, n_split=n)))
+            for n in range(1, min(tiles, 64) + 1)
+        ]
+        for name, rule in (("wave", wave_splits), ("rule", rule_splits)):
+            chosen = times[rule(8 * batch, 132, key_tiles=tiles) - 1]
+            worst[name] = max(worst.get(name, 1.0), chosen / min(times))
+    assert worst["rule"] < 1.25 and worst["wave"] > 1.7
+
+
+def test_the_rule_for_splits_as_the_page_works_it_out() -> None:
+    assert rule_splits(8, 132, key_tiles=766) == 16
+    assert rule_splits(8, 132, key_tiles=8) == 8  # a tile each, though few are busy
+    assert rule_splits(72, 132, key_tiles=125) == 5
+    assert waves_filled(72, 5, 132) == pytest.approx(360 / (3 * 132))
+    assert rule_splits(136, 132, key_tiles=125) == 5
+    assert library_splits(136, 132, key_tiles=125) == 1
+    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
+        rule_splits(0, 132, key_tiles=9)
+
+
+def test_both_kinds_of_kernel_are_slower_than_the_model_says() -> None:
+    """With splits more so; the two requests that stand alone are among the ten."""
+    for split, most in ((False, 1.5), (True, 2.4)):
+        every, alone = (
+            measured.times_the_bound(split=split),
+            measured.times_the_model(split=split),
+        )
+        assert 1.15 < every[0] <= alone[0] <= alone[1] <= every[1] < most
+    assert (
+        measured.times_the_model(split=True)[0]
+        > measured.times_the_model(split=False)[1]
+    )
+
+
+def test_the_long_prompt_lies_between_the_two_requests_measured_alone() -> None:
+    short, long = measured.one_request()
+    assert short.context < BOOK < long.context and short.batch == long.batch == 1
+
+
+def test_packing_alone_gains_nothing_for_one_request() -> None:
+    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
+    unpacked = measured.decode_bound_s(one, split=False)
+    assert measured.packed_alone_s(one) == pytest.approx(unpacked)
+
+
+def test_a_token_gains_less_than_its_attention() -> None:
+    """Seven to eight times, where attention alone gains eleven to thirteen."""
+    weights_s = 4.74e-3
+    seen = measured.long_decode(63.3e-3, 3.83e-3)
+    without, split = seen.token_s(weights_s)
+    by_hand = without[0] / split[1], without[1] / split[0]
+    assert seen.token_gain(weights_s) == pytest.approx(by_hand)
+    assert [f"{each:.0f}" for each in by_hand] == ["7", "8"]
+    assert [f"{each:.0f}" for each in seen.gain] == ["11", "13"]
+    ours = [float(r.unsplit_s) / float(r.split_s) for r in measured.one_request()]
+    bounds = [
+        measured.decode_bound_s(r, split=False) / measured.decode_bound_s(r, split=True)
+        for r in measured.one_request()
+    ]
+    less = [own / bound for own, bound in zip(ours, bounds, strict=True)]
+    want = sorted(seen.model_s[0] / seen.model_s[1] * each for each in less)
+    assert seen.gain == pytest.approx(want, rel=0.005)
+
+
+def test_a_split_is_of_whole_tiles_of_keys() -> None:
+    """Past a tile for each split nothing is gained: 8 tiles, 8 splits."""
+    times = [float(f.SPLIT_READ_S.at(decode(1000, n_split=n))) for n in (7, 8, 16)]
+    assert times[0] == pytest.approx(2 * times[1]) and times[1] == times[2]
