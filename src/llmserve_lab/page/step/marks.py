@@ -100,8 +100,7 @@ class Mark:
 class Cells(Mark):
     """Rectangles in row ``y``, from ``x`` to ``x2`` (one unit wide without it).
 
-    ``text`` names the field of a label (smaller, or left out, where it is too wide),
-    ``opacity`` a field between 0 and 1.
+    ``text`` names the field of a label (if it fits), ``opacity`` one between 0 and 1.
     """
 
     x2: str = ""
@@ -166,8 +165,8 @@ class Ticks(Mark):
     def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """One layer of ticks."""
         look = {"type": "tick", "thickness": self.thick, "opacity": 1, "bandSize": 22}
-        color, at = self._color(inks), {"x": x.channel(self.x), "y": y.channel(self.y)}
-        return [self._layer(look, at | {"color": color})]
+        place = {"x": x.channel(self.x), "y": y.channel(self.y)}
+        return [self._layer(look, {**place, "color": self._color(inks)})]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -99,7 +99,7 @@ def tried_on(key: str) -> Table:
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
         f"{number(of.alarm.metric, calm)}. All simulated: no error was measured."
     )
-    if key == "preemption-storm":  # the first such table of the page
+    if key in ("preemption-storm", "short-answers"):  # the first, and the oddest
         notes.append(f"{WRITTEN}.")
     caption = f"{of.title}: before → after ({of.machine})"
     return Remedies(caption, columns, rows, notes=notes)
