@@ -36,7 +36,6 @@ NO_PREDICTION = {
     "Prices of rented GPUs": "prices",
     "What each GPU could do, and what the twin takes": "inputs",
     "Start of vLLM 0.11.0, Llama-3.1-8B on one H100": "a log",
-    "Symptoms, causes and signs: every row is a run": "limits that tell causes apart",
     "The panels as queries (PromQL)": "queries",
     "How busy was DeepSeek's prefill?": "a measured day, beside two measured rates",
     "Rows that come out the same alone": "counted rows",

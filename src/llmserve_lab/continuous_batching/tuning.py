@@ -223,7 +223,9 @@ def errors_table() -> Table:
         (name, *(f"{1e3 * each[name]:.0f} ms" for each in found)) for name in found[0]
     ]
     columns = ("longest gap if", f"{budget():,} rows", f"{bound():,} rows")
-    return Table("What could make the gap longer", columns, rows)
+    return Table(
+        "What could make the gap longer: the error of each part", columns, rows
+    )
 
 
 def attention_of_gap() -> float:

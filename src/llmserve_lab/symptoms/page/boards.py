@@ -94,7 +94,7 @@ def panel(dashboard: Dashboard) -> dict[str, str]:
     return rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Panels(Table):
     """Dashboards side by side; a name of vLLM may be broken at its underscores."""
 

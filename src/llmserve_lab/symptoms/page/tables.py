@@ -21,6 +21,7 @@ from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.dashboard import METRICS
 
 HELPED, NOT = "yes", "no"
+CAPTION = "Nine symptoms: a row is a cause, and a run (simulated: no measured error)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +117,7 @@ def _both(trial: RemedyTrial, metric: str) -> str:
 OTHERS = tuple(each for each in CASES if each.key not in ("pauses", "preemption-storm"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LookAlikes(Remedies):
     """A symptom's first cell spans the rows of its causes."""
 
@@ -165,7 +166,7 @@ def look_alikes() -> Table:
         "helps: goal before → after",
         "in vain: goal before → after",
     )
-    return LookAlikes("Nine symptoms: a row is a cause, and a run", columns, rows)
+    return LookAlikes(CAPTION, columns, rows)
 
 
 def _changes(done: list[RemedyTrial], *, helps: bool) -> str:
