@@ -7,7 +7,7 @@ import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.parallelism import map as axes
-from llmserve_lab.parallelism.arguments import MODEL
+from llmserve_lab.parallelism.arguments import MODEL, sizes_of
 from llmserve_lab.parallelism.context import ContextTurn, context_parallel
 from llmserve_lab.parallelism.dealing import zigzag
 from llmserve_lab.parallelism.deployments import eight
@@ -119,5 +119,5 @@ def test_replicas_hold_less_by_the_weights_of_one_more_copy() -> None:
     said = stills.numbers()
     more, less = (float(said[f"hold_{word}"].replace(",", "")) for word in ("tp", "dp"))
     copy = said["weights_tp"][0] * 8
-    token = float(stills.sizes_of(stills.MODEL)["kv_bytes_per_token"])
+    token = float(sizes_of(MODEL)["kv_bytes_per_token"])
     assert (more - less) * token == pytest.approx(copy, abs=1000 * token)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from llmserve_lab.engine import Report
@@ -62,7 +64,7 @@ def arrivals() -> StaticFigure:
     arrow = {"arrowstyle": "<->", "color": GREY.light, "lw": 1.4}
     axes.annotate("", (SHOWN_S, low), (SHOWN_S, high), arrowprops=arrow)
     axes.annotate("", (SHOWN_S, high), (leaves_s, high), arrowprops=arrow)
-    small = {"fontsize": 8.5, "color": GREY.light}
+    small: dict[str, Any] = {"fontsize": 8.5, "color": GREY.light}
     axes.text(SHOWN_S - 2, low + 12, f"{high - low} wait", ha="right", **small)
     across = f"{leaves_s - SHOWN_S:.0f} s in the queue"
     axes.text(SHOWN_S + 2, high - 4, across, va="top", **small)
