@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from csv import DictReader
 from io import StringIO
 from itertools import pairwise
@@ -295,13 +294,3 @@ def test_the_title_of_the_budgets_says_what_the_line_does() -> None:
     assert later == [GRAPH_ROWS]
     both = [a.budget for a, b in pairwise(counted) if a.gap_s > b.gap_s]
     assert both == []
-
-
-def test_the_strips_are_as_long_as_their_iterations_in_the_unit_of_the_axis() -> None:
-    figure = strips.mixed_iterations()
-    (unit,) = re.findall(r"\((m?s)\)", figure.scene.x.title)
-    assert figure.counters[0].unit == unit
-    for log in figure.logs.values():
-        took = [float(frame.counters[0]) for frame in log.frames]
-        ends = max(row["x2"] for row in log.tables["rows"])
-        assert ends == pytest.approx(sum(took), abs=0.1 * len(took))
