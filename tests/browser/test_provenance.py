@@ -44,7 +44,7 @@ ASK_ALL = """() => [...document.querySelectorAll(".sourced[role=button]")].map(m
   const cell = mark.closest("td, th"), table = cell?.closest("table");
   const above = table ? [table.caption, table.tHead.rows[0].cells[cell.cellIndex]] : [];
   const found = [mark.dataset.sourced, mark.textContent, card?.textContent ?? "",
-    above.map(each => each.textContent)];
+    above.filter(each => each).map(each => each.textContent)];
   card?.querySelector(".origin-close").click();
   return found;
 })"""

@@ -25,7 +25,8 @@ GONE = frozenset(("script", "style", "svg"))  # with all that is in them
 EMPTY = frozenset(("br", "hr", "img", "input"))
 SEAM = "\x00"  # where a tag was taken out
 # Two words, with nothing between them but tags that do not part them to the eye.
-GLUED = re.compile(r"\w(?:</?(?:a|code|em|small|span|strong)\b[^>]*>|\x00)+\w")
+# A name may break after an underscore (<wbr>): it is one word all the same.
+GLUED = re.compile(r"[^\W_](?:</?(?:a|code|em|small|span|strong)\b[^>]*>|\x00)+\w")
 
 
 class Sanitized(HTMLParser):
