@@ -78,14 +78,19 @@ def test_a_term_explains_itself_to_pointer_and_keyboard(page: Page) -> None:
 
 
 def test_the_front_page_shows_what_is_done_on_the_others(page: Page) -> None:
-    page.goto(f"{PAGES.as_uri()}/chapters/roofline.html")
-    expect(page.locator(".book-progress .progress-count")).to_be_visible()
-    page.goto(f"{PAGES.as_uri()}/intro.html")
-    expect(page.locator(".book-total")).to_contain_text(
+    assert page.context.browser
+    reader = page.context.browser.new_context()
+    chapter, front = reader.new_page(), reader.new_page()
+    chapter.goto(f"{PAGES.as_uri()}/chapters/roofline.html")
+    expect(chapter.locator(".book-progress .progress-count")).to_be_visible()
+    # A tab of its own: chromium may end a left page before what it kept is written.
+    front.goto(f"{PAGES.as_uri()}/intro.html")
+    expect(front.locator(".book-total")).to_contain_text(
         f"1 of {CHAPTERS} chapters opened"
     )
-    marks = page.locator("table.book-contents .progress-mark")
+    marks = front.locator("table.book-contents .progress-mark")
     expect(marks).to_have_count(1)
+    reader.close()
 
 
 def test_the_front_page_follows_what_is_done_in_another_tab(page: Page) -> None:
