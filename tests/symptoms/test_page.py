@@ -25,6 +25,7 @@ from llmserve_lab.symptoms.page import (
     tables,
 )
 from llmserve_lab.symptoms.served import WatchedRun
+from llmserve_lab.workloads import Always, Geometric, LengthLaw, Lognormal
 from tests.benches import answered
 
 
@@ -174,6 +175,44 @@ def test_seats_for_a_known_average_overflow_rarely(answer: int, chosen: int) -> 
     assert 0.4 < overflows(room // (1000 + answer)) < 0.6
     with pytest.raises(ValueError, match="spreads must be"):
         storm.seats_on_average(1000, answer, 0)
+
+
+LAWS: dict[str, LengthLaw] = {
+    "equal": Always(400),
+    "geometric": Geometric(400),
+    "spread": Lognormal(mean=400, cv=2),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_what_a_running_answer_has_written_depends_on_the_law_of_lengths(
+    name: str,
+) -> None:
+    """Answers one after another, watched at moments drawn at random."""
+    rng = np.random.default_rng(3)
+    lengths = LAWS[name].draw(rng, 400_000)
+    ends = np.cumsum(lengths)
+    moments = rng.uniform(0, ends[-1], 400_000)
+    met = np.searchsorted(ends, moments, side="right")
+    written = moments - (ends - lengths)[met]
+    mean, cv = float(lengths.mean()), float(lengths.std() / lengths.mean())
+    said = storm.written_on_average(mean, cv)
+    assert written.mean() == pytest.approx(said, rel=0.03)
+    assert (said > 0.95 * mean) == (name != "equal")
+    with pytest.raises(ValueError, match="cv must be"):
+        storm.written_on_average(400, -1)
+
+
+def test_the_head_of_the_queue_needs_one_block_more_than_is_free() -> None:
+    """C has 97 tokens: its six stored blocks are full when it goes, and it needs a
+    seventh; six are free, and D, behind it, would fit into them."""
+    frames, (last, head) = storm.frames("four seats"), storm.pauses("four seats")
+    after = frames[head.first]
+    free = storm.BLOCKS - sum(storm.held_blocks(after).values())
+    need = [-(-(storm.PROMPT + each.first) // BLOCK) for each in (last, head)]
+    assert (free, need) == (6, [6, 7])
+    back = [s for s in storm.stretches("four seats") if s.again]
+    assert sum(s.again for s in back) == storm.served("four seats").recomputed_tokens
 
 
 @pytest.mark.parametrize("cause", (0, 1))
