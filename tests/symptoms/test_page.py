@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.symptoms import exercise, measured, storm
-from llmserve_lab.symptoms.case import trials, watched
+from llmserve_lab.symptoms.case import trials, tried, watched
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.cases.memory import SAFE
 from llmserve_lab.symptoms.cases.streaming import ROOMY
-from llmserve_lab.symptoms.dashboard import Dashboard, steady_tokens_per_s
+from llmserve_lab.symptoms.dashboard import METRICS, Dashboard, steady_tokens_per_s
 from llmserve_lab.symptoms.page import (
     boards,
     figures,
@@ -103,33 +101,58 @@ def test_one_moment_has_one_fullest_cache() -> None:
     assert off == clock and rows["KV cache in use, most"] == f"{off:.0%}"
 
 
-def test_the_table_of_look_alikes_has_every_cause_once() -> None:
-    shown = tables.look_alikes()
-    causes = [cause for each in tables.OTHERS for cause in each.causes]
-    assert len(tables.OTHERS) == len(CASES) - 2
-    assert [str(row[1]).split(":")[0] for row in shown.rows] == [c.name for c in causes]
-    for row, cause in zip(shown.rows, causes, strict=True):
-        for column, helps in ((2, True), (3, False)):
-            assert [said.split(":")[0] for said in str(row[column]).split("; ")] == [
-                each.words for each in cause.remedies if each.helps is helps
-            ]
-    spans = re.findall(r'rowspan="(\d)"', shown._repr_html_())
-    assert list(map(int, spans)) == [len(each.causes) for each in tables.OTHERS]
-
-
 @pytest.mark.parametrize("key", [each.key for each in CASES])
 def test_tables_say_what_was_tried(key: str) -> None:
-    table, done = tables.tried_on(key), trials(case(key))
-    assert [row[1] for row in table.rows] == [
-        "yes" if each.helped else "no" for each in done
-    ]
+    """Below each cause are its remedies; each verdict is read off the cells alone."""
+    of, table = case(key), tables.tried_on(key)
+    done = {(e.cause.name, f"→ {e.remedy.words}"): e for e in trials(of)}
     assert len(set(table.columns)) == len(table.columns), "no column twice"
     for column in zip(*table.rows, strict=True):
         assert set(column) != {"–"}, "no column without a number"
-    for row, each in zip(table.rows, done, strict=True):
-        assert row[0] == f"{each.cause.name}: {each.remedy.words}"
-        note = table.notes[case(key).causes.index(each.cause)]
-        assert note.startswith(f"{each.cause.name}: ")
+    words, cause, found = METRICS[of.goal].words, "", []
+    at = table.columns.index("tokens/s" if of.goal == "tokens_per_s" else words)
+    for name, said, *cells in table.rows[1:]:
+        if said == "as it is":
+            cause = str(name)
+            continue
+        trial = done[cause, str(name)]
+        found.append((cause, name))
+        assert trial.helped == (said != "in vain")
+        assert cells[at - 2].startswith(tables.number(of.goal, trial.after[of.goal]))
+        worse = [c for c in cells if str(c).endswith("(worse)")]
+        assert len(worse) == len(trial.price)
+        assert (said == "helps, at a price") == bool(trial.helped and worse)
+    assert found == [key for key in done]
+
+
+def test_a_price_is_a_metric_that_became_clearly_worse() -> None:
+    """A cap halves the rate and delays the first token; smaller chunks cost the median
+    gap; both help the percentile on which the alarm rings."""
+    of = case("percentiles")
+    cap, chunks, bits = (
+        tried(of, "a large batch", each) for each in ("cap the batch", *CHUNKS)
+    )
+    assert cap.helped and set(cap.price) == {"tokens_per_s", "ttft_p50"}
+    assert chunks.helped and set(chunks.price) == {"itl_p50", "ttft_p50"}
+    assert not bits.helped and bits.price == ()
+    assert of.goal == of.alarm.metric
+
+
+CHUNKS = ("smaller chunks", "8 bits for the cache")
+
+
+def test_a_steady_rate_is_never_above_that_of_iterations_that_read_no_prompt() -> None:
+    """Reading prompts takes time in which fewer tokens are written."""
+    of = case("idle-arithmetic")
+    for each in (watched(of), *(e.after for e in trials(of))):
+        assert each["tokens_per_s"] < 1.02 * each["decode_per_s"]
+
+
+def test_the_gain_of_drafts_is_the_ratio_of_the_rates_beside_it() -> None:
+    of = case("speculation")
+    off = tried(of, "a large batch", "no drafts in large batches")
+    rates = [each["tokens_per_s"] for each in off.pair]
+    assert off.before["gain"] == pytest.approx(rates[0] / rates[1])
 
 
 def test_no_open_load_writes_more_than_arrives_but_from_its_queue() -> None:
@@ -142,12 +165,6 @@ def test_no_open_load_writes_more_than_arrives_but_from_its_queue() -> None:
         asked = sum(each.output_len for each in run.requests)
         assert report.output_len.sum() == asked
         assert report.throughput_tokens_per_s < asked / report.arrival_s.max()
-
-
-def test_the_notebook_has_the_links_of_all_remedies() -> None:
-    text = Path("chapters/symptoms.ipynb").read_text("utf8")
-    cells = json.loads(text)["cells"]
-    assert any(tables.markdown_rows() in "".join(c["source"]) for c in cells)
 
 
 def test_seats_for_a_known_maximum_never_overflow_and_one_more_can() -> None:
