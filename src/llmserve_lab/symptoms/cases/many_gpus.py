@@ -101,8 +101,10 @@ GPUS = Symptom(
     question="Have the tokens of all GPUs together become fewer?",
     machine="Llama-3.1-70B in BF16 on H100 SXM, four and then eight",
     healthy=lambda seed: _closed(TWO_REPLICAS, 2 * CLIENTS, seed),
-    healthy_load="256 clients, 1,000 + 200 tokens, two copies of the model, each cut over "
-    "four GPUs; before: four GPUs that serve the same clients",
+    healthy_load=(
+        "256 clients, 1,000 + 200 tokens, two copies of the model, each cut over four "
+        "GPUs; before: four GPUs that serve the same clients"
+    ),
     causes=(
         Cause(
             "an all-reduce between servers",
