@@ -13,7 +13,7 @@ from llmserve_lab.symptoms.case import trials, tried, watched
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.cases.memory import SAFE
 from llmserve_lab.symptoms.cases.streaming import ROOMY
-from llmserve_lab.symptoms.dashboard import METRICS, Dashboard, steady_tokens_per_s
+from llmserve_lab.symptoms.dashboard import METRICS, steady_tokens_per_s
 from llmserve_lab.symptoms.page import (
     boards,
     figures,
@@ -78,13 +78,46 @@ def test_the_step_figure_counts_what_the_report_counts() -> None:
             assert float(frame.counters[0]) + float(frame.counters[1]) <= 4
 
 
+@pytest.mark.parametrize("who", boards.GAME)
+def test_a_dashboard_stands_beside_the_one_before_its_change(who: str) -> None:
+    of, cause = boards.place(who)
+    shown = boards.dashboard(who)
+    for row, each in zip(shown.rows, (None, cause), strict=True):
+        stands = dict(zip(shown.columns[1:], row[1:], strict=True))
+        all_of_it = boards.panel(watched(of, each))
+        assert stands == {name: all_of_it[name] for name in stands}
+        assert all(name in stands for name, said in all_of_it.items() if said != "–")
+    with pytest.raises(ValueError, match="who must be one of"):
+        boards.dashboard("dashboard 4")
+
+
+def test_the_slowest_percent_is_three_times_as_long_as_before() -> None:
+    """As the question on dashboard 2 says; its median is what it was."""
+    of, cause = boards.place("dashboard 2")
+    before, now = watched(of), watched(of, cause)
+    assert round(now["itl_p99"] / before["itl_p99"]) == 3
+    assert now["itl_p50"] / before["itl_p50"] == pytest.approx(1, abs=0.05)
+
+
+def test_no_iteration_of_the_server_that_preempts_explains_its_pause() -> None:
+    """Its budget cuts every prompt; what stands still for seconds was preempted."""
+    of = case("pauses")
+    run = of.cause("preemption").setup(0)
+    assert isinstance(run, WatchedRun)
+    log = run.report().log
+    assert log is not None
+    longest = max((each.end_s - each.start_s) / each.count for each in log)
+    assert longest < 0.1 < watched(of, "preemption")["worst_gap"] / 10
+
+
+def test_queue_time_and_prefill_make_the_time_to_the_first_token() -> None:
+    """Both are counted when a request finishes, so their share is of one population."""
+    (query,) = (q for name, _, q in promql.ROWS if name.startswith("queue time"))
+    assert query.count("vllm:request_queue_time_seconds_sum") == 2
+    assert query.count("vllm:request_prefill_time_seconds_sum") == 1
+
+
 def test_boards_show_the_numbers_of_their_runs() -> None:
-    shown = boards.game()
-    seen = {"healthy": watched(case("pauses"))} | seen_in_game()
-    assert list(shown.columns[1:]) == list(seen)
-    for column, each in enumerate(seen.values(), start=1):
-        stands = {str(row[0]): str(row[column]) for row in shown.rows}
-        assert {k: v for k, v in stands.items() if v != "–"} == boards.panel(each)
     for name, exported, *_ in boards.pair().panel.rows:
         kind = str(exported).split()[0].rstrip("s")
         assert kind in ("gauge", "counter", "histogram", "the"), name
@@ -97,8 +130,9 @@ def test_one_moment_has_one_fullest_cache() -> None:
     """The same load with nothing found, and with nothing looked up, holds as much."""
     of = case("prefix-cache")
     off, clock = (watched(of, cause.name)["kv_peak"] for cause in of.causes[:2])
-    rows = {str(row[0]): str(row[-1]) for row in boards.game().rows}
-    assert off == clock and rows["KV cache in use, most"] == f"{off:.0%}"
+    shown = boards.dashboard("dashboard 3")
+    now = dict(zip(shown.columns, shown.rows[-1], strict=True))
+    assert off == clock and now["KV cache in use, most"] == f"{off:.0%}"
 
 
 @pytest.mark.parametrize("key", [each.key for each in CASES])
@@ -263,7 +297,7 @@ def test_every_panel_asks_for_a_metric_of_its_type() -> None:
 # Counters of a made-up server, and what each panel then has to say.
 COUNTED = {
     "vllm:request_queue_time_seconds_sum": 12.0,
-    "vllm:time_to_first_token_seconds_sum": 48.0,
+    "vllm:request_prefill_time_seconds_sum": 36.0,
     "vllm:num_preemptions_total": 3.0,
     "vllm:e2e_request_latency_seconds_count": 60.0,
     "vllm:prefix_cache_hits_total": 800.0,
@@ -276,7 +310,7 @@ SAID = {
     "prefix cache, share found": 0.8,
     "tokens written per second": 5000.0,
 }
-RATE = re.compile(r"sum by \(instance\) \(rate\((\S+?)\[5m\]\)\)")
+RATE = re.compile(r"sum by \(instance, engine\) \(rate\((\S+?)\[5m\]\)\)")
 
 
 def test_every_rate_and_ratio_says_what_its_panel_is_called() -> None:
@@ -284,8 +318,9 @@ def test_every_rate_and_ratio_says_what_its_panel_is_called() -> None:
     for panel, _, query in promql.ROWS:
         asked = [COUNTED[name] for name in RATE.findall(query)]
         if asked:
-            assert RATE.sub("·", query) in ("·", "· / ·")
-            found[panel] = asked[0] / (asked[1] if len(asked) > 1 else 1.0)
+            form = RATE.sub("·", query)
+            assert form in ("·", "· / ·", "· / (· + ·)")
+            found[panel] = asked[0] / (sum(asked[1:]) or 1.0)
     assert found == pytest.approx(SAID)
 
 
@@ -333,8 +368,3 @@ def test_the_diagnosis_of_the_text_names_all_three() -> None:
 
 
 PAUSE = ("preemption", "long prompts in one piece")
-
-
-def seen_in_game() -> dict[str, Dashboard]:
-    """What is watched of the game's three causes."""
-    return {who: watched(case(key), cause) for who, (key, cause) in boards.GAME.items()}

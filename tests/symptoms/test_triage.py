@@ -93,4 +93,4 @@ def test_what_prometheus_cannot_answer() -> None:
     with pytest.raises(ValueError, match="le must be one of"):
         Increase(ITL, 0.6).value(seen)
     assert np.isnan(Buckets.of([], [], (1.0,)).quantile(0.5))
-    assert 'le="8192.0"' in LONG.text and "by (instance)" in STORM.text
+    assert 'le="8192.0"' in LONG.text and "by (instance, engine)" in STORM.text
