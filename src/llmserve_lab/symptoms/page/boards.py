@@ -206,8 +206,19 @@ def place(who: str) -> tuple[Symptom, str]:
     return case(key), cause
 
 
+@dataclass(frozen=True, repr=False)
+class Narrow(Remedies):
+    """Two rows, and a narrow column for each of many panels."""
+
+    def _repr_html_(self) -> str:
+        """The table's HTML."""
+        return (
+            super()._repr_html_().replace("catalog remedies", "catalog remedies panels")
+        )
+
+
 @cache
-def dashboard(who: str) -> Remedies:
+def dashboard(who: str) -> Narrow:
     """One of the dashboards whose causes are to be named: before a change, and now.
 
     Raises:
@@ -220,7 +231,7 @@ def dashboard(who: str) -> Remedies:
         (at, *(each[name] for name in names))
         for at, each in (("before", before), ("now", now))
     ]
-    return Remedies(f"{who.capitalize()}, {SIMULATED}", ("when", *names), rows)
+    return Narrow(f"{who.capitalize()}, {SIMULATED}", ("when", *names), rows)
 
 
 def bench_picture() -> StaticFigure:

@@ -11,17 +11,17 @@ from llmserve_lab.symptoms.triage import TREE, Branch, Leaf
 ROW = "display:flex;flex-wrap:wrap;align-items:center;gap:.35rem .6rem;text-align:left"
 ASKED = (
     f"flex:1 1 14rem;border:1px solid {BLUE.css};border-radius:.4rem;"
-    "padding:.35rem .6rem"
+    "padding:.1rem .6rem"
 )
 FOUND = (
     f"flex:1 1 13rem;border-left:4px solid {GREEN.css};padding:.2rem .6rem;"
     "text-align:left"
 )
 SMALL = f"display:block;font-size:.88em;color:{GREY.css};overflow-wrap:anywhere"
-DOWN = f"margin:0 0 0 1.2rem;padding:.1rem .5rem;border-left:2px solid {GREY.css}"
+DOWN = f"margin:0 0 0 1.2rem;line-height:1.1;padding:0 .5rem;border-left:2px solid {GREY.css}"
 NESTED = f"margin:.2rem 0 .2rem 2.2rem;border-left:4px solid {BLUE.css};padding:0 .6rem"
 YES = tag("span", "yes →")
-WHOLE = "font-size:.85rem;line-height:1.35;text-align:left"
+WHOLE = "font-size:.85rem;line-height:1.25;text-align:left"
 
 
 @dataclass(frozen=True)
