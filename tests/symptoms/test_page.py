@@ -82,8 +82,8 @@ def test_the_step_figure_counts_what_the_report_counts() -> None:
 def test_a_dashboard_stands_beside_the_one_before_its_change(who: str) -> None:
     of, cause = boards.place(who)
     shown = boards.dashboard(who)
-    for row, each in zip(shown.rows, (None, cause), strict=True):
-        stands = dict(zip(shown.columns[1:], row[1:], strict=True))
+    for at, each in enumerate((None, cause), start=1):
+        stands = {str(row[0]): row[at] for row in shown.rows}
         all_of_it = boards.panel(watched(of, each))
         assert stands == {name: all_of_it[name] for name in stands}
         assert all(name in stands for name, said in all_of_it.items() if said != "–")
@@ -131,7 +131,7 @@ def test_one_moment_has_one_fullest_cache() -> None:
     of = case("prefix-cache")
     off, clock = (watched(of, cause.name)["kv_peak"] for cause in of.causes[:2])
     shown = boards.dashboard("dashboard 3")
-    now = dict(zip(shown.columns, shown.rows[-1], strict=True))
+    now = {str(row[0]): row[-1] for row in shown.rows}
     assert off == clock and now["KV cache in use, most"] == f"{off:.0%}"
 
 

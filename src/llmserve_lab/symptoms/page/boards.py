@@ -208,7 +208,7 @@ def place(who: str) -> tuple[Symptom, str]:
 
 @dataclass(frozen=True, repr=False)
 class Narrow(Remedies):
-    """Two rows, and a narrow column for each of many panels."""
+    """Two columns of numbers, in low rows."""
 
     def _repr_html_(self) -> str:
         """The table's HTML."""
@@ -227,11 +227,8 @@ def dashboard(who: str) -> Narrow:
     of, cause = place(who)
     before, now = (panel(watched(of, each)) for each in (None, cause))
     names = [each for each in now if {before[each], now[each]} != {"–"}]
-    rows = [
-        (at, *(each[name] for name in names))
-        for at, each in (("before", before), ("now", now))
-    ]
-    return Narrow(f"{who.capitalize()}, {SIMULATED}", ("when", *names), rows)
+    rows = [(name, before[name], now[name]) for name in names]
+    return Narrow(f"{who.capitalize()}, {SIMULATED}", ("panel", "before", "now"), rows)
 
 
 def bench_picture() -> StaticFigure:

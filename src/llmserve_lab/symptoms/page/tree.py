@@ -75,7 +75,7 @@ def _leaf(of: Leaf) -> str:
 def first_measurement() -> DecisionTree:
     """The tree of this page: what to measure first, and where each answer leads."""
     return DecisionTree(
-        "A question leads on in both directions until a green line names a cause",
+        "Each question leads on, until a green line names a cause",
         "symptoms.map",
         TREE,
     )
