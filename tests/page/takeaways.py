@@ -159,7 +159,7 @@ KEPT: dict[str, list[str]] = {
         ),
         "‘many law_rate’ law_rate law_queue law_waiting ‘long as’",
         ("share_new share_old ‘not end’ safe ‘below the’ ‘raises the’ ‘more work’"),
-        "n_remedies vain_count ‘less than’ ‘late first’",
+        "n_help n_priced ‘worse by’ helps ‘more checked’",
     ],
     "tensor_parallel": [
         "calls ‘more for’",
