@@ -18,7 +18,10 @@ FOUND = (
     "text-align:left"
 )
 SMALL = f"display:block;font-size:.88em;color:{GREY.css};overflow-wrap:anywhere"
-DOWN = f"margin:0 0 0 1.2rem;line-height:1.1;padding:0 .5rem;border-left:2px solid {GREY.css}"
+DOWN = (
+    "margin:0 0 0 1.2rem;line-height:1.1;padding:0 .5rem;"
+    f"border-left:2px solid {GREY.css}"
+)
 NESTED = f"margin:.2rem 0 .2rem 2.2rem;padding:0 .6rem;border-left:4px solid {BLUE.css}"
 YES = tag("span", "yes →")
 WHOLE = "font-size:.82rem;line-height:1.2;text-align:left"
