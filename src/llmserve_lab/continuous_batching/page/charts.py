@@ -27,7 +27,7 @@ from llmserve_lab.running_example import setting
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
 MOST_ROWS, STEPS = 5000, 200
-ROWS = "chunk of the prompt (rows)"
+ROWS = "rows of the chunk (tokens/request)"
 CHUNK = QuantityAxis(q.chunk, words=ROWS, domain=(0, MOST_ROWS), ticks={"tickCount": 4})
 TIME = QuantityAxis(
     q.served_iteration_s, "ms", words="time of the iteration", domain=(0, 330)

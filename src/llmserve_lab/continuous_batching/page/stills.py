@@ -117,7 +117,8 @@ def budgets(
         "the step where recording ends",
         sentence=(
             "Longest gap of the five, TTFT of the long prompt. Line: launches "
-            f"recorded up to {tried} rows. Shaded: what launches alone leave open."
+            f"recorded up to {tried} rows. Shaded: what launches alone "
+            "leave open. How large the step is, is the least certain number here."
         ),
     )
 
