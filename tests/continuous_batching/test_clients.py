@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.evidence.servers import VLLM_MAX_SEQS, VLLM_TOKEN_BUDGET
-from llmserve_lab.continuous_batching import clients, lanes, machine, tuning
+from llmserve_lab.continuous_batching import clients, commands, lanes, machine, tuning
 from llmserve_lab.continuous_batching.machine import (
     LONG,
     TARGET_S,
@@ -55,7 +55,7 @@ def test_a_cap_as_large_as_the_budget_is_chunked_prefill() -> None:
 
 
 def test_the_requests_are_those_of_the_commands() -> None:
-    usual, text = tuning.usual_client(), tuning.long_client()
+    usual, text = commands.usual_client(), commands.long_client()
     run = clients.both(ALONE, priced(ALONE.budget))
     assert f"--num-prompts {clients.USUAL_REQUESTS} " in usual
     assert f"--random-input-len {PROMPT} " in usual

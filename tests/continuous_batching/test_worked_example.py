@@ -9,6 +9,7 @@ import pytest
 
 from llmserve_lab.continuous_batching import (
     clients,
+    commands,
     formulas,
     lanes,
     machine,
@@ -88,7 +89,7 @@ def test_what_to_set_keeps_the_target_and_costs_throughput() -> None:
     assert rows % tuning.TILE == 0
     assert tuning.saturated(rows) < tuning.saturated(8192)
     assert tuning.SEQS < tuning.DEFAULT_SEQS and rows < tuning.DEFAULT_SEQS  # refused
-    lines = tuning.server(rows).splitlines()
+    lines = commands.server(rows).splitlines()
     assert f"  --max-num-batched-tokens {rows}" in lines
     assert rows <= machine.GRAPH_ROWS <= 2 * tuning.SEQS  # or less is replayed
     most = worked.chunk_parts(LONG)["chunk"]
@@ -198,7 +199,7 @@ def test_the_table_of_errors_is_that_of_the_bands() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [tuning.server(512), tuning.usual_client(), tuning.long_client()]
+    "text", [commands.server(512), commands.usual_client(), commands.long_client()]
 )
 def test_each_block_of_commands_can_be_pasted_alone(text: str) -> None:
     """Every line is a command or goes on from one, and sets what it uses."""
@@ -252,7 +253,9 @@ def test_the_largest_budget_without_a_margin_keeps_the_target_and_no_larger_one(
 
 
 def test_the_first_budget_is_better_than_the_bound_unless_launches_are_hidden() -> None:
-    first, rival = (clients.Setting(rows=r) for r in (tuning.budget(), tuning.bound()))
+    first, rival = (
+        clients.BudgetAndSlots(rows=r) for r in (tuning.budget(), tuning.bound())
+    )
     runs = [each.served() for each in (first, rival)]
     for of in (clients.long_ttft_s, clients.short_ttft_s):
         assert of(runs[0]) < of(runs[1])

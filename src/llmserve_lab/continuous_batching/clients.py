@@ -145,7 +145,7 @@ def cap_room() -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class BudgetAndSlots:
     """A budget, its slots and perhaps a cap, launches priced by the budget's rows."""
 
     rows: int
@@ -168,20 +168,20 @@ class Setting:
         return 1 - self.per_s(machine) / default().per_s(machine)
 
 
-def default() -> Setting:
-    """What vLLM does if nobody sets anything: its budget, and its slots."""
-    return Setting(rows=DEFAULT, seqs=DEFAULT_SEQS)
+def default() -> BudgetAndSlots:
+    """What vLLM does by default: its budget, and its slots."""
+    return BudgetAndSlots(rows=DEFAULT, seqs=DEFAULT_SEQS)
 
 
-def capped() -> Setting:
+def capped() -> BudgetAndSlots:
     """A larger budget with a cap on the rows of one prompt."""
-    return Setting(rows=capped_budget(), cap=CAP)
+    return BudgetAndSlots(rows=capped_budget(), cap=CAP)
 
 
-def choices() -> tuple[Setting, ...]:
+def choices() -> tuple[BudgetAndSlots, ...]:
     """The budget, the largest with the margin, four times the first, the default."""
     rows = (budget(), bound(), 4 * budget())
-    return (*(Setting(rows=each) for each in rows), default())
+    return (*(BudgetAndSlots(rows=each) for each in rows), default())
 
 
 def choices_table() -> Table:
