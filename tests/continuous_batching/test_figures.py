@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from csv import DictReader
 from io import StringIO
 from itertools import pairwise
@@ -14,14 +13,10 @@ import pytest
 from llmserve_lab.continuous_batching import arrival_rates, lanes, tuning
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.machine import (
-    DECODES,
     GRAPH_ROWS,
     LONG,
     TARGET_S,
-    calm,
-    decodes,
     hidden,
-    priced,
     served,
 )
 from llmserve_lab.continuous_batching.occupancy import (
@@ -32,7 +27,6 @@ from llmserve_lab.continuous_batching.occupancy import (
 )
 from llmserve_lab.continuous_batching.page import (
     blocks,
-    charts,
     figures,
     questions,
     slots,
@@ -40,7 +34,6 @@ from llmserve_lab.continuous_batching.page import (
     strips,
     triangle,
 )
-from llmserve_lab.continuous_batching.page.controls import PREFIXES, TARGETS
 from llmserve_lab.continuous_batching.workloads import (
     BOOK_ARRIVES_S,
     crowd,
@@ -231,28 +224,6 @@ def test_the_chunk_from_a_target_is_the_engines() -> None:
     calm = IterationLoad(5, 5 * 1001, 5 * 1000, 5)
     rows = cost().chunk_within(TARGET_S, load=calm, context=LONG)
     assert int(known["chunk_fits"]) == rows
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("prefix", PREFIXES)
-def test_no_target_of_the_figure_is_reached_with_recorded_launches(
-    target: float, prefix: float
-) -> None:
-    """Its readout counts each launch by itself, which is right above those rows."""
-    known = figures.chunk_from_target().values(tbt_target=target, context=prefix)
-    assert known["chunk_fits"] + DECODES > GRAPH_ROWS
-
-
-@pytest.mark.parametrize("chunk", [256, 507, 508, 900])
-def test_the_line_of_the_chunk_counts_launches_as_the_page_does(chunk: int) -> None:
-    line = charts.lines()[0]
-    when, dear, cheap = re.findall(r"\b\d[\d.e-]*", str(line.at["overhead_s"]))
-    overhead_s = float(dear if chunk > int(when) else cheap)
-    known = {**setting(), **served(), **decodes(), "context": LONG, "chunk": chunk}
-    drawn_s = f.SERVED_ITERATION_S.at(known | {"overhead_s": overhead_s})
-    load = calm().plus(IterationLoad.of(chunk=chunk, context=LONG))
-    counted_s = priced(chunk + DECODES).seconds(load)
-    assert drawn_s == pytest.approx(counted_s, rel=1e-4)
 
 
 def test_the_budgets_are_drawn_as_they_were_served() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -196,21 +195,6 @@ def test_the_table_of_errors_is_that_of_the_bands() -> None:
     assert calm[2] == worked.span(example_band("tpot", clients=machine.DECODES))
     assert first[2] == worked.span(worked.prompt_band()) and "70b" in str(first[1])
     assert none[2] == "extrapolated" and worked.longest_measured() < LONG
-
-
-@pytest.mark.parametrize(
-    "text", [commands.server(512), commands.usual_client(), commands.long_client()]
-)
-def test_each_block_of_commands_can_be_pasted_alone(text: str) -> None:
-    """Every line is a command or goes on from one, and sets what it uses."""
-    went_on = False
-    for line in text.splitlines():
-        assert went_on or line.startswith(("vllm ", "M="))
-        went_on = line.endswith("\\")
-    for name in set(re.findall(r"\$([A-Z]+)", text)) - {"RANDOM"}:  # the shell's own
-        assert f"{name}=" in text.split(f"${name}")[0]
-    assert text.count("vllm ") == 1  # a second one would wait for the first
-    assert ("--metric-percentiles 99,99.9,100" in text) is ("itl" in text)
 
 
 def test_a_measured_gap_says_how_much_to_shrink_the_chunk() -> None:
