@@ -38,7 +38,6 @@ from llmserve_lab.continuous_batching.workloads import (
     BOOK_ARRIVES_S,
     crowd,
     four,
-    short_of_blocks,
 )
 from llmserve_lab.engine import Continuous, IterationLoad, Pool, Report, simulate
 from llmserve_lab.page.step.figure import Frame
@@ -172,16 +171,6 @@ def test_the_story_of_the_blocks_happens() -> None:
     assert again > 40  # its prompt, and what it had written
     (text,) = (f.sentence for f in _story_of_blocks() if "head-of-line" in f.sentence)
     assert "3 blocks are free, and C needs only 3" in text and "needs 5" in text
-
-
-def test_c_may_not_pass_b_though_its_blocks_are_free_but_not_all_the_time() -> None:
-    run, free = blocks.watched(), blocks.blocked()
-    need = -(-short_of_blocks()[blocks.C].prompt_len // blocks.BLOCK_TOKENS)
-    waits = [frame for frame in run if blocks.C in frame.waiting]
-    assert need == 3 and all(frame.free_blocks >= need for frame in free)
-    assert all(frame.waiting[0] == blocks.B for frame in free)
-    rest = [frame for frame in waits if frame not in free]
-    assert rest and all(frame.free_blocks < need for frame in rest)
 
 
 def _story_of_blocks() -> tuple[Frame, ...]:
