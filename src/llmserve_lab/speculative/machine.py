@@ -16,6 +16,7 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog.evidence.speculation import (
     CURVES,
     EAGLE_3_VOCAB,
+    EAGLE_CURVES,
     LLAMA_32_1B,
 )
 from llmserve_lab.catalog.records.ffn import MoeFfn
@@ -37,6 +38,7 @@ from llmserve_lab.validation.drafts import DraftFit, fitted
 
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
 MOST = 8  # drafts of a chain that are tried
+POORER = (0.7, 0.6)  # chances of the first draft of guessers worse than the usual
 UNSEEN = Unmeasured("only whole rounds were measured", True)
 LONGER = "weights or computing: the longer"
 SHORTER = "half of the shorter of the two"
@@ -59,6 +61,12 @@ def usual() -> Acceptance:
         round(median(each.alpha for each in fits), 2),
         round(median(each.falls for each in fits), 2),
     )
+
+
+@cache
+def on_this_target() -> tuple[DraftFit, ...]:
+    """The falling law fitted to the head EAGLE on Llama-3.1-8B, task by task."""
+    return tuple(map(fitted, EAGLE_CURVES))
 
 
 @cache
