@@ -13,9 +13,11 @@ from llmserve_lab.catalog.evidence.speculation import (
     DRAFTS,
     HEAD_RUNS,
     PLAIN_TPOT,
+    SMALL_COST,
     BatchRun,
     HeadRun,
 )
+from llmserve_lab.engine import Acceptance
 from llmserve_lab.speculative import machine as m
 
 SOURCES = {"EAGLE": m.HEAD, "EAGLE-3": m.HEAD_3}  # what each head's pass costs
@@ -152,3 +154,10 @@ def run_of(name: str) -> HeadRun:
         if run.name == name:
             return run
     raise ValueError(f"name must be one of EAGLE, EAGLE-3, got {name!r}")
+
+
+def small_gain(law: Acceptance, batch: int) -> float:
+    """The formula's speedup if a draft costs what was measured of Qwen3-0.6B."""
+    plain_s = m.plain_s(batch)
+    drafted_s = CHAIN * float(SMALL_COST) * plain_s
+    return law.tokens(CHAIN) * plain_s / (drafted_s + m.verify_s(batch, CHAIN))

@@ -165,8 +165,8 @@ BATCH_RUNS: tuple[BatchRun, ...] = (
     BatchRun("CNN/DailyMail", 2.331, 838, 322, _by_batch(1.444, 1.397, 1.275, 1.144)),
 )
 SIMULATED = (
-    "SpecDecode-Bench/simulator at 2fdccbd6: Llama-3.1-8B-Instruct; the tokens that are "
-    "kept at every position of the answers, walked through with 1 to 8 drafts"
+    "SpecDecode-Bench/simulator at 2fdccbd6: Llama-3.1-8B-Instruct; the tokens kept "
+    "at every position of the answers, walked through with 1 to 8 drafts"
 )
 _walked = partial(DraftCurve, source=SIMULATED)
 # The head EAGLE on the four tasks above, and copying from the text.
