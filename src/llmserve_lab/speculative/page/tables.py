@@ -159,16 +159,16 @@ def sources() -> Table:
     asked = (BATCH_RUNS[0].task, BATCH_RUNS[3].task, BATCH_RUNS[2].task)
     none = ("–",) * len(asked)
     rows = [
-        ("small model, Llama-3.2-1B", f"{spent[m.SMALL]:.2f}", "–", *none),
+        ("Llama-3.2-1B", f"{spent[m.SMALL]:.2f}", "–", *none),
         (
-            "head EAGLE",
+            "EAGLE",
             f"{spent[m.HEAD]:.2f}",
             f"{lines['EAGLE']:.2f}",
             *(f"{eagle[task]:.2f}" for task in asked),
         ),
-        ("head EAGLE-3", f"{spent[m.HEAD_3]:.2f}", f"{lines['EAGLE-3']:.2f}", *none),
+        ("EAGLE-3", f"{spent[m.HEAD_3]:.2f}", f"{lines['EAGLE-3']:.2f}", *none),
         (
-            "the text itself",
+            "text",
             f"{spent[m.LOOKUP]:.2f}",
             "–",
             *(f"{text[task]:.2f}" for task in asked),
@@ -178,9 +178,9 @@ def sources() -> Table:
         "Llama-3.1-8B on one H100, one request: milliseconds that one more draft adds "
         f"to a round, and tokens that a pass with {CHAIN} drafts yields",
         (
-            "source of drafts",
+            "source",
             "ms, predicted",
-            "ms, measured",
+            "measured",
             "tokens: chats",
             "summaries",
             "code edits",
