@@ -116,7 +116,7 @@ def test_the_head_keeps_fewer_drafts_on_this_target_than_on_the_published_curves
 ):
     """So 0.84 is a good guesser, and 0.7 no poor one."""
     here = [fit.alpha for fit in m.on_this_target()]
-    assert 0.66 <= min(here) and max(here) < 0.7 < m.usual().rate
+    assert min(here) >= 0.66 and max(here) < 0.7 < m.usual().rate
     assert all(0.91 <= fit.falls < 0.94 for fit in m.on_this_target())
     off = [abs(fit.falling_error) for fit in m.on_this_target()]
     assert max(off) < 0.06

@@ -68,7 +68,7 @@ def round_steps() -> StepFigure:
             "new": "p, of the target; words that stay",
             "compute": "residual: the part of p above q",
             "other": "the check",
-            "empty": "not needed",
+            "empty": "not yet, or not needed",
         },
         counters=(Counter("words of this pass"), Counter("passes of the target")),
     )

@@ -66,7 +66,7 @@ def passes() -> StaticFigure:
     """Four passes of the target as bars, each of its parts."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.9))
+    figure, axes = plt.subplots(figsize=(5.6, 2.65))
     found = [m.parts_s(batch, drafts) for batch, drafts in PASSES]
     for part, ink in zip(found[0], PARTS, strict=True):
         lefts, names = [], list(found[0])
@@ -98,7 +98,7 @@ def passes() -> StaticFigure:
     axes.legend(
         ncols=2,
         loc="upper center",
-        bbox_to_anchor=(0.42, -0.24),
+        bbox_to_anchor=(0.42, -0.27),
         handlelength=1.0,
         columnspacing=1.2,
         fontsize=8.5,
@@ -220,10 +220,10 @@ def batches() -> StaticFigure:
     figure, axes = plt.subplots(figsize=(4.9, 2.45))
     near, far = BATCH_RUNS[0], BATCH_RUNS[-1]
     beside = {  # points by which a label is moved up from the end of its line
-        (near.task, "measured"): 3,
-        (near.task, "predicted"): 15,
-        (far.task, "measured"): -4,
-        (far.task, "predicted"): -9,
+        (near.task, "measured"): 6,
+        (near.task, "predicted"): 18,
+        (far.task, "measured"): -6,
+        (far.task, "predicted"): -5,
     }
     for run, ink, mark in zip((near, far), (BLUE, VERMILLION), ("o", "s"), strict=True):
         told = {"measured": run.gains, "predicted": predicted_gains(run)}
