@@ -182,6 +182,8 @@ def _bars(
         "p > q": [token for token in rest if p[token] > q[token]],
         "p ≤ q": [token for token in rest if p[token] <= q[token]],
     }
+    if place >= N_DRAFT:  # nothing was drafted here: there is no q
+        groups = {"": list(rest)}
     beyond = [said for said, slot in groups.items() if slot]
     slots += [groups[said] for said in beyond]
     ends = until is None and place < N_DRAFT
@@ -217,10 +219,11 @@ def _bars(
                 | alive
             )
         single = place_of < SHOWN
-        name = toy.WORDS[slot[0]] if single else f"{len(slot)} with"
+        other = f"{len(slot)} with" if place < N_DRAFT else f"{len(slot)} others"
+        name = toy.WORDS[slot[0]] if single else other
         middle = round(x + width / 2, 3)
         words.append({"x": middle, "y": FLOOR + 0.5, "text": name} | alive)
-        if not single:
+        if not single and place < N_DRAFT:
             named = beyond[place_of - SHOWN]
             words.append({"x": middle, "y": FLOOR + 1.2, "text": named} | alive)
     return found

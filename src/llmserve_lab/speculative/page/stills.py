@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from llmserve_lab.catalog.evidence.speculation import (
     BATCH_RUNS,
     BATCHES,
@@ -17,6 +19,7 @@ from llmserve_lab.page.palette import (
     GREEN,
     GREY,
     INK,
+    PAGE_CSS,
     PURPLE,
     VERMILLION,
 )
@@ -156,7 +159,7 @@ def timeline() -> StaticFigure:
     axes.grid(visible=False, axis="y")
     axes.set(xlim=(0, 30), ylim=(-0.5, 1.5))
     axes.set_xlabel("time (ms)")
-    return StaticFigure.of(
+    found = StaticFigure.of(
         figure,
         sentence=(
             f"One request, three drafts of {m.SMALL}, kept as the text assumes: "
@@ -165,6 +168,7 @@ def timeline() -> StaticFigure:
         title="Three short passes and one long one yield what three long ones do",
         name="speculative.timeline",
     )
+    return replace(found, svg=found.svg.replace("#ffffff", PAGE_CSS))
 
 
 @figure_style()

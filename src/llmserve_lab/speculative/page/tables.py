@@ -188,8 +188,8 @@ def sources() -> Table:
         rows,
         notes=(
             "Tokens are counted on the published acceptance of three tasks: "
-            f"{', '.join(asked)}. Milliseconds are measured as in the last figure. –: the "
-            "book knows no measurement.",
+            f"{', '.join(asked)}. Milliseconds are measured as in the last figure. "
+            "–: the book knows no measurement.",
         ),
     )
 
