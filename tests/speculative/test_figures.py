@@ -240,16 +240,16 @@ def test_the_sources_are_those_that_were_measured() -> None:
         assert curve.tokens[2] == pytest.approx(run.tokens, abs=0.005)
     assert rows["EAGLE"][2:] == ("2.25", "2.33", "2.35")
     for name in ("EAGLE", "EAGLE-3"):
-        run = measured.run_of(name)
-        lines = measured.predicted_line(run)[1], measured.measured_line(run)[1]
+        head = measured.run_of(name)
+        lines = measured.predicted_line(head)[1], measured.measured_line(head)[1]
         assert [float(each) for each in rows[name][:2]] == pytest.approx(
             lines, abs=0.006
         )
     for eagle, text in zip(EAGLE_CURVES, TEXT_CURVES, strict=True):
         assert all(a > b > 1 for a, b in zip(eagle.tokens, text.tokens, strict=True))
-    edits, head = TEXT_CURVES[2].tokens[2], EAGLE_CURVES[2].tokens[2]
+    edits, guessed = TEXT_CURVES[2].tokens[2], EAGLE_CURVES[2].tokens[2]
     copied = edits / m.round_s(1, 3, m.LOOKUP)
-    assert copied > head / m.round_s(1, 3, m.HEAD)  # fewer tokens, but no pass
+    assert copied > guessed / m.round_s(1, 3, m.HEAD)  # fewer tokens, but no pass
 
 
 def test_a_head_s_cost_on_the_slider_is_the_measured_one() -> None:
