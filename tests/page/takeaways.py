@@ -149,7 +149,10 @@ KEPT: dict[str, list[str]] = {
         "flat_plain ‘many tokens’ ‘with a’ ‘worst error’ fall_worst",
         "‘with four’ four plain ‘not’",
         "eagle_gain_one eagle_gain_many batch128 eagle_said_one eagle_said_many",
-        "lose_eight ‘falls along’ flat_eight batch256 ‘not three’",
+        (
+            "lose_eight ‘with chance’ alpha ‘later ones’ ‘less often’ ‘with rate07’ "
+            "rate07"
+        ),
     ],
     "symptoms": [
         "gap_whole gap_cut ‘long prompt’ ‘not shorten’",
