@@ -101,6 +101,17 @@ def test_the_rule_for_splits_comes_near_the_best_for_every_batch(context: int) -
     assert worst["rule"] < 1.25 and worst["wave"] > 1.7
 
 
+def test_neither_rule_of_the_library_splits_where_a_second_wave_is_nearly_empty() -> (
+    None
+):
+    """17 requests of 16,000 tokens: 136 blocks for 132 multiprocessors, 125 tiles."""
+    assert library_splits(17 * 8, 132, key_tiles=125) == 1
+    all_tiles = 17 * 125 * 8
+    each = -(-all_tiles * 11 // (10 * 132))  # tiles of a split, by the second rule
+    assert each == 142 and -(-125 // each) == 1
+    assert rule_splits(17 * 8, 132, key_tiles=125) == 5
+
+
 def test_the_rule_for_splits_as_the_page_works_it_out() -> None:
     assert rule_splits(8, 132, key_tiles=766) == 16
     assert rule_splits(8, 132, key_tiles=8) == 8  # a tile each, though few are busy

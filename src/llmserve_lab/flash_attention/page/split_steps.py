@@ -56,7 +56,7 @@ def split_decoding() -> StepFigure:
         legend={
             "cache": "tile of keys and values, read",
             "compute": "maximum, sum and output",
-            "communication": "through memory to the merge",
+            "communication": "merge, and what it reads from memory",
             "idle": "multiprocessor without work",
         },
         counters=(
