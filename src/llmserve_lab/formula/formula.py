@@ -127,7 +127,7 @@ class Formula(Equation):
         return vega_expression(self, names or {})
 
     def after(self, *others: Formula) -> After:
-        """The display on a page that has shown ``others``: it tells new letters only."""
+        """The display on a page that has shown ``others``: only new letters told."""
         told = tuple(term for each in others for term in legend_of(each))
         return After(self, self.latex, told)
 

@@ -150,8 +150,7 @@ def rooms() -> StaticFigure:
         room = float(most) / KIB
         for row, size in enumerate(left):
             said = f"{size:.0f}" + (": too much" if size > room else "")
-            at = room if room - 40 < size < room else size  # clear of the line
-            axes.text(at + 5, row, said, fontsize=7.5, va="center")
+            axes.text(max(size, room) + 5, row, said, fontsize=7.5, va="center")
         axes.axvline(room, color=INK.light, lw=1.5)
         axes.text(room + 6, -0.75, f"{room:.0f}", fontsize=8.5, va="center")
         axes.set(xlim=(0, 430), ylim=(len(TILES) - 0.5, -1.1))

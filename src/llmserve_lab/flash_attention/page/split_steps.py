@@ -74,8 +74,8 @@ def _words() -> list[Row]:
         for i in range(SPLITS)
     ]
     found += [
-        {"x": LEFT + 2.8, "y": SPLITS_Y - 0.35, "text": "in three splits"},
-        {"x": LEFT + 2.4, "y": BLOCK_Y - 0.35, "text": "as one block"},
+        {"x": LEFT + 1.75, "y": SPLITS_Y - 0.35, "text": "in three splits"},
+        {"x": LEFT + 1.55, "y": BLOCK_Y - 0.35, "text": "as one block"},
     ]
     for tick in range(TICKS):
         at = round(LEFT + WIDE * (tick + 0.5), 2)
