@@ -128,6 +128,8 @@ def test_the_verification_pass_has_a_row_more_for_each_draft() -> None:
         (lambda: Acceptance(0.5, -0.1), r"falls must be in \[0, 1\], got -0.1"),
         (lambda: Acceptance(float("nan")), r"rate must be in \[0, 1\], got nan"),
         (lambda: Acceptance(0.5).chance(0), "position must be at least 1, got 0"),
+        (lambda: Acceptance(0.5).survival(10**9), "position must be at most 1,024"),
+        (lambda: Acceptance(0.5).tokens(10**9), "n_draft must be at most 1,024"),
         (
             lambda: Pool(COST, Static(4), speculation=Speculation(2, Acceptance(0.5))),
             "policy must schedule iteration by iteration to verify drafts",

@@ -3,7 +3,7 @@
 import pytest
 
 from llmserve_lab.running_example import cost
-from llmserve_lab.varlen.page.playground import bench, read
+from llmserve_lab.varlen.page.playground import bench, read, show
 from llmserve_lab.varlen.prefill_time import total_s
 from tests.varlen.batches import carried_out
 
@@ -19,6 +19,13 @@ def test_what_is_no_length_is_refused(text: str) -> None:
         read(text)
     with pytest.raises(ValueError, match="lengths must be 100,000 tokens at most"):
         read("90000 90000")
+
+
+@pytest.mark.parametrize("name", ["model", "accelerator"])
+def test_a_name_that_is_in_no_catalogue_is_refused(name: str) -> None:
+    known = {"model": "Llama-3.1-8B", "accelerator": "H100 SXM"}
+    with pytest.raises(ValueError, match=f"{name} must be one of .* got 'x'"):
+        show(text="3 5", tile=64, **{**known, name: "x"})
 
 
 def test_the_bill_is_rows_and_pairs_of_a_run() -> None:

@@ -89,3 +89,9 @@ def test_a_lost_boundary_mixes_two_requests() -> None:
 def test_a_tile_has_at_least_one_row() -> None:
     with pytest.raises(ValueError, match="tile_rows must be at least 1"):
         list(tiles(varlen_attention(Packing((0, 3), (0,))), 0))
+
+
+@pytest.mark.parametrize("bounds", [[], [0, 3], [0, 3, 11], [0, 11, 3, 16], [3, 16]])
+def test_bounds_that_leave_a_row_to_no_request_are_refused(bounds: list[int]) -> None:
+    with pytest.raises(ValueError, match="cu_seqlens must rise from 0 to 16 rows"):
+        attend_packed(*head(16), bounds)

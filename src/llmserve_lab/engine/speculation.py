@@ -51,14 +51,15 @@ class Acceptance:
 
     def survival(self, position: int) -> float:
         """Chance that this draft and all before it are kept; 1 at position 0."""
+        whole(of="draft", first=0, most=MOST_DRAFTS, position=position)
         kept = 1.0
-        for each in range(1, whole_number("position", position, first=0) + 1):
+        for each in range(1, position + 1):
             kept *= self.chance(each)
         return kept
 
     def tokens(self, n_draft: int) -> float:
         """Mean tokens of a pass: one of the served model's own, and the drafts kept."""
-        whole(of="draft", first=0, n_draft=n_draft)
+        whole(of="draft", first=0, most=MOST_DRAFTS, n_draft=n_draft)
         return sum(self.survival(each) for each in range(n_draft + 1))
 
     def draw(self, n_draft: int, rng: Random) -> int:

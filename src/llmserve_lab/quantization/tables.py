@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
 from llmserve_lab import running_example
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.page.table import Table
 from llmserve_lab.quantization import tiny_model as tm
-from llmserve_lab.quantization.codecs import FORMATS
+from llmserve_lab.quantization.codecs import FORMATS, Array
 from llmserve_lab.quantization.schemes import SCHEMES, quantize, relative_error
 from llmserve_lab.quantization.speed import (
     Bits,
@@ -131,17 +133,27 @@ def layers() -> dict[str, tuple[float, float]]:
 @cache
 def cache_errors() -> dict[str, float]:
     """Error of the logits by the format of the cache, a scale a head and token."""
-    model, text = tm.model(), tm.text(96, seed=2)
-    return {
-        key: tm.cache_error(model, tm.CacheRounding(SCHEMES[key]), text)
-        for key in CACHED
-    }
+    return {key: _cache_error(tm.CacheRounding(SCHEMES[key])) for key in CACHED}
 
 
 def fixed_cache_error() -> float:
     """Error of the logits with an FP8 cache whose scales are all 1."""
-    rounding = tm.CacheRounding(SCHEMES["fp8"], fixed_scale=True)
-    return tm.cache_error(tm.model(), rounding, tm.text(96, seed=2))
+    return _cache_error(tm.CacheRounding(SCHEMES["fp8"], fixed_scale=True))
+
+
+def _cache_error(rounding: tm.CacheRounding) -> float:
+    return tm.cache_error(tm.model(), rounding, _cached_text(), right=_exact_decoded())
+
+
+@cache
+def _cached_text() -> np.ndarray:
+    return tm.text(96, seed=2)
+
+
+@cache
+def _exact_decoded() -> Array:
+    text = _cached_text()
+    return tm.decoded(tm.model(), text, tm.model().new_cache(len(text)))
 
 
 def cache_table() -> Table:

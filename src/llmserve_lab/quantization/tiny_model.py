@@ -212,15 +212,25 @@ class QuantizedCache(KVCache):
         super().append(stored, num_tokens=num_tokens)
 
 
-def cache_error(of: Transformer, rounding: CacheRounding, tokens: np.ndarray) -> float:
-    """Relative error of the logits of the last half of a text, decoded one by one."""
+def decoded(of: Transformer, tokens: np.ndarray, held: KVCache) -> Array:
+    """Logits of the last half of a text, decoded one by one over this empty cache."""
     half = len(tokens) // 2
-    logits = []
-    caches: tuple[KVCache, KVCache] = (
-        of.new_cache(len(tokens)),
-        QuantizedCache(of, rounding, capacity_tokens=len(tokens)),
-    )
-    for held in caches:
-        of.forward(tokens[:half], held)
-        logits.append(np.concatenate([of.forward([t], held) for t in tokens[half:]]))
-    return relative_error(*logits)
+    of.forward(tokens[:half], held)
+    return np.concatenate([of.forward([token], held) for token in tokens[half:]])
+
+
+def cache_error(
+    of: Transformer,
+    rounding: CacheRounding,
+    tokens: np.ndarray,
+    *,
+    right: Array | None = None,
+) -> float:
+    """Relative error of the logits of the last half of a text, decoded one by one.
+
+    The ``right`` logits are computed where they are not given.
+    """
+    if right is None:
+        right = decoded(of, tokens, of.new_cache(len(tokens)))
+    rounded = QuantizedCache(of, rounding, capacity_tokens=len(tokens))
+    return relative_error(right, decoded(of, tokens, rounded))

@@ -12,6 +12,7 @@ from llmserve_lab.catalog.selection import (
     in_servers,
     stacks_known,
 )
+from llmserve_lab.checks import key_of
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
@@ -71,9 +72,11 @@ def read(text: str) -> list[int]:
 
 
 def _cost(model: str, accelerator: str) -> IterationCost:
-    (shape,) = (each for each in MODELS.values() if each.name == model)
-    (device,) = (each for each in DEVICES if each.name == accelerator)
-    return served_by(shape, device)
+    shapes = {each.name: each for each in MODELS.values()}
+    devices = {each.name: each for each in DEVICES}
+    key_of("model", model, shapes)
+    key_of("accelerator", accelerator, devices)
+    return served_by(shapes[model], devices[accelerator])
 
 
 def _title(lengths: list[int], model: str, accelerator: str) -> str:
