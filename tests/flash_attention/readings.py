@@ -26,6 +26,10 @@ MISTAKES: dict[str, dict[str, str]] = {
         "all of it, beside the parameters": "All heads together",
         "not even one head": "One head has 9.6 billion",
     },
+    "flash-attention.predict-tile": {
+        "they stay as they are": "How often does a key come by",
+        "they double": "less often",
+    },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
@@ -35,6 +39,11 @@ ASKED: dict[str, tuple[str, ...]] = {
         "32 query heads of a layer each",
         "80 GB",
         "fits",
+    ),
+    "flash-attention.predict-tile": (
+        "doubles its tile of queries",
+        "leaves its tile of keys",
+        "bytes read of keys and values",
     ),
     "flash-attention.predict-busy": (
         "One request decodes with Llama-3.1-8B",
@@ -66,4 +75,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "flash-attention.predict-square": "a few heads at a time, not all 32",
+    "flash-attention.predict-tile": "they halve",
 }

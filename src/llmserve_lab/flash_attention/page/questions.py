@@ -17,6 +17,7 @@ FITS = (
     "a few heads at a time, not all 32",
     "not even one head",
 )
+DOUBLED = ("they halve", "they stay as they are", "they double")
 NARROW, ROWS = 96, 128  # a narrow head, and the queries of its tile
 STEP = 16  # keys by which a tile grows
 BATCH, TP = 4, 8
@@ -76,6 +77,26 @@ predict_square = Question(
     hints=(
         Hint(lambda: 0.0, "All heads together have 307 billion scores."),
         Hint(lambda: 2.0, "One head has 9.6 billion scores of 2 bytes each."),
+    ),
+)
+predict_tile = Question(
+    name="flash-attention.predict-tile",
+    kind="predict",
+    prompt=(
+        "A kernel doubles its tile of queries from 128 to 256 and leaves its tile of "
+        "keys as it is. What happens to the bytes read of keys and values?"
+    ),
+    choices=DOUBLED,
+    answer=lambda: 0.0,
+    why=lambda: (
+        "They halve: keys and values go by once for each tile of queries, and there "
+        "are half as many. The tile of keys only decides in how many pieces they come."
+    ),
+    hints=(
+        Hint(lambda: 1.0, "How often does a key come by? Once a tile of queries."),
+        Hint(
+            lambda: 2.0, "Fewer tiles of queries: each key has to come by less often."
+        ),
     ),
 )
 predict_busy = Question(
