@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from llmserve_lab import catalog, running_example
@@ -67,6 +67,10 @@ class Candidate:
     def num_gpus(self) -> int:
         """GPUs of all replicas."""
         return self.tp * self.replicas
+
+    def with_spare(self, number: int = 1) -> Candidate:
+        """The same with so many replicas more."""
+        return replace(self, replicas=self.replicas + number) if number else self
 
     def dollars_per_hour(self, prices: Prices = HOURLY) -> float:
         """What it costs while it stands, busy or not."""
