@@ -131,15 +131,14 @@ def whole_day(replica_rate: float) -> StaticFigure:
         steps[:-1],
         hours,
         color=GREEN.light,
-        lw=2,
+        lw=5,
         baseline=None,
         label="by the hour",
     )
     axes.axhline(
         max(needed) * replica_rate,
         color=VERMILLION.light,
-        lw=5,
-        zorder=1,
+        lw=1.5,
         label="for the peak",
     )
     fine = np.linspace(0, 24, 97)
@@ -194,7 +193,7 @@ def signals() -> StaticFigure:
     for text, ink, at in (("cold start 180 s", VERMILLION, 1), ("30 s", BLUE, 2)):
         axes.annotate(
             text,
-            (0.98, 0.6 - 0.1 * at),
+            (0.98, 0.24 - 0.1 * at),
             xycoords="axes fraction",
             color=ink.light,
             ha="right",
