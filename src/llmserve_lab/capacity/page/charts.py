@@ -25,8 +25,8 @@ from llmserve_lab.page.palette import GREY, SERIES
 TOKEN = QuantityAxis(
     q.tail_tpot,
     "ms",
-    words="TPOT that nine in ten requests do not exceed, log",
-    domain=(5, 300),
+    words="TPOT of nine in ten at most, log",
+    domain=(3, 300),
     log=True,
 )
 MONEY = QuantityAxis(
