@@ -66,7 +66,7 @@ def test_a_step_log_sums_to_the_stored_run() -> None:
         stills.hour,
         stills.signals,
         search_map.fates,
-        lambda: playground.bench().picture,
+        lambda: playground.opening(),
         lambda: stills.whole_day(13),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_bar_has_the_ink_of_its_cold_start() -> None:
 
 def test_no_two_pictures_share_a_name() -> None:
     """The bench's own picture is not that of the half hour."""
-    opens = playground.bench().picture
+    opens = playground.opening()
     assert opens.name not in {stills.signals().name, stills.hour().name}
     assert "ten minutes" in opens.title
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.capacity import day, runs
-from llmserve_lab.capacity.autoscaling import Minute
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import MINUTE_S, azure_hour, per_bin
 from llmserve_lab.capacity.triangle import (
@@ -210,36 +209,4 @@ def signals() -> StaticFigure:
         ),
         title="With a slow start every signal comes too late",
         name="capacity.signals",
-    )
-
-
-@figure_style()
-def bench(minutes: tuple[Minute, ...], kept_share: float, gpu_h: float) -> StaticFigure:
-    """Replicas that serve and that start at the settings with which the bench opens."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(4.7, 2.2))
-    edges = np.arange(len(minutes) + 1)
-    ready = np.array([each.ready for each in minutes])
-    stand = ready + [each.starting for each in minutes]
-    axes.stairs(ready, edges, fill=True, color=GREEN.light, alpha=0.5, label="serve")
-    axes.stairs(
-        stand,
-        edges,
-        baseline=ready,
-        fill=True,
-        color=GREY.light,
-        alpha=0.5,
-        label="start",
-    )
-    axes.set(xlim=(0, len(minutes)), xlabel="minute", ylabel="replicas")
-    axes.legend(loc="upper left")
-    return StaticFigure.of(
-        figure,
-        sentence=(
-            f"At the settings with which the bench opens, {kept_share:.0%} keep both "
-            f"targets, for {gpu_h:.2f} GPU-hours."
-        ),
-        title="Replicas that start too late for a burst of ten minutes",
-        name="capacity.bench",
     )
