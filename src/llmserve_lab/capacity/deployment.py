@@ -89,7 +89,7 @@ class Candidate:
 
     def __str__(self) -> str:
         name = catalog.accelerator(self.device).name
-        return f"{self.replicas} × {self.tp} {name}, {self.rows:,} rows"
+        return f"{self.replicas} × {self.tp} {name}, {self.rows:,} tokens a step"
 
 
 def grid(

@@ -27,7 +27,7 @@ LASTS_MIN = 10.0
 
 KNOBS: dict[str, Knob] = {
     "watched": Choose("watch", tuple(WATCHED), next(iter(WATCHED))),
-    "target": Turn("target of one replica", 1, 100, 40),
+    "target": Turn("target of one replica", 1, 100, 35),
     "cold": Turn("cold start, s", 10, 240, 120),
     "fewest": Turn("replicas at least", 1, 4, 1),
 }
