@@ -14,7 +14,7 @@ from llmserve_lab.capacity.triangle import LEVEL, pool
 from llmserve_lab.page.palette import GREEN, GREY
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.table import Table
-from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
+from llmserve_lab.page.widget import Bench, Choose, Turn
 
 WATCHED: dict[str, tuple[Signal, float]] = {
     "requests under way": ("requests", 1.0),
@@ -25,7 +25,7 @@ GOAL, GOAL_H = 0.98, 0.6  # share kept, and GPU-hours
 LASTS_MIN = 10.0
 
 
-KNOBS: dict[str, Knob] = {
+KNOBS: dict[str, Choose | Turn] = {
     "watched": Choose("watch", tuple(WATCHED), next(iter(WATCHED))),
     "target": Turn("target of one replica", 1, 100, 35),
     "cold": Turn("cold start, s", 10, 240, 120),
@@ -50,7 +50,7 @@ def opening() -> StaticFigure:
     edges = np.arange(len(found.minutes) + 1)
     ready = np.array([each.ready for each in found.minutes])
     both = ready + [each.starting for each in found.minutes]
-    filled = {"fill": True, "alpha": 0.5}
+    filled: dict[str, Any] = {"fill": True, "alpha": 0.5}
     axes.stairs(ready, edges, color=GREEN.light, label="serve", **filled)
     axes.stairs(both, edges, baseline=ready, color=GREY.light, label="start", **filled)
     axes.set(xlim=(0, len(ready)), xlabel="minute", ylabel="replicas")

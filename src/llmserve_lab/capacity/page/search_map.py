@@ -21,6 +21,7 @@ FATES: dict[str, tuple[tuple[Fate, ...], Ink]] = {
 @figure_style()
 def fates(rows: int = triangle.ROWS) -> StaticFigure:
     """Candidates by kind and replicas, each by what became of it in the search."""
+    from llmserve_lab.extras import patches
     from llmserve_lab.extras import pyplot as plt
 
     found = runs.searched()
@@ -31,7 +32,7 @@ def fates(rows: int = triangle.ROWS) -> StaticFigure:
         ink = next(ink for fates, ink in FATES.values() if fate in fates)
         at = each.replicas, kinds.index((each.device, each.tp))
         axes.add_patch(
-            plt.Rectangle(
+            patches.Rectangle(
                 (at[0] - 0.48, at[1] - 0.45), 0.96, 0.9, fc=ink.light, alpha=0.3, lw=0
             )
         )
@@ -44,7 +45,7 @@ def fates(rows: int = triangle.ROWS) -> StaticFigure:
     axes.set_xticks(range(1, 10))
     axes.grid(visible=False)
     handles = [
-        plt.Rectangle((0, 0), 1, 1, fc=ink.light, alpha=0.3, label=name)
+        patches.Rectangle((0, 0), 1, 1, fc=ink.light, alpha=0.3, label=name)
         for name, (_, ink) in FATES.items()
     ]
     axes.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2)
