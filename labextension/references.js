@@ -13,8 +13,8 @@ window.llmserveReferences = {
 "capacity-": {
 "letter": "P",
 "keys": [
-"datareceipts2026gpus",
 "zhong2024distserve",
+"datareceipts2026gpus",
 "kunishou2024costs",
 "patel2024splitwise",
 "kubernetes2026hpa",
@@ -263,8 +263,8 @@ window.llmserveReferences = {
 "zhu2025megascale": "Ruidong Zhu and others\\. MegaScale\\-Infer: serving mixture\\-of\\-experts at scale with disaggregated expert parallelism\\. arXiv:2504\\.02263, 2025\\.",
 "stepfun2025step3": "StepFun\\. Step\\-3 is large yet affordable: model\\-system co\\-design for cost\\-effective decoding\\. arXiv:2507\\.19427, 2025\\.",
 "xiao2025xdeepserve": "Ao Xiao and others\\. xDeepServe: model\\-as\\-a\\-service on Huawei CloudMatrix384\\. arXiv:2508\\.02520, 2025\\.",
-"datareceipts2026gpus": "Data Receipts\\. What an H100 actually costs per hour\\. public transcription of price lists, read 2026\\-11\\-09, 2026\\. URL: [https://github\\.com/datareceipts/data\\-receipts](https://github.com/datareceipts/data-receipts)\\.",
 "zhong2024distserve": "Yinmin Zhong, Shengyu Liu, Junda Chen, Jianbo Hu, Yibo Zhu, Xuanzhe Liu, Xin Jin, and Hao Zhang\\. DistServe: disaggregating prefill and decoding for goodput\\-optimized large language model serving\\. In *OSDI*\\. 2024\\.",
+"datareceipts2026gpus": "Data Receipts\\. What an H100 actually costs per hour\\. public transcription of price lists, read 2026\\-11\\-09, 2026\\. URL: [https://github\\.com/datareceipts/data\\-receipts](https://github.com/datareceipts/data-receipts)\\.",
 "kunishou2024costs": "kunishou\\. GenerativeAI\\-Cost: API prices of generative models\\. GitHub repository, 2024\\. URL: [https://github\\.com/kunishou/GenerativeAI\\-Cost](https://github.com/kunishou/GenerativeAI-Cost)\\.",
 "patel2024splitwise": "Pratyush Patel, Esha Choukse, Chaojie Zhang, Aashaka Shah, \u00cd\u00f1igo Goiri, Saeed Maleki, and Ricardo Bianchini\\. Splitwise: efficient generative LLM inference using phase splitting\\. In *ISCA*\\. 2024\\.",
 "kubernetes2026hpa": "The Kubernetes Authors\\. Horizontal pod autoscaling\\. Kubernetes documentation, 2026\\. URL: [https://kubernetes\\.io/docs/tasks/run\\-application/horizontal\\-pod\\-autoscale/](https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/)\\.",
