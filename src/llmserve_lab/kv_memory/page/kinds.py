@@ -56,7 +56,9 @@ def kept() -> StaticFigure:
         axes.text(DRAWN / 2, 4.5, kind.what, fontsize=8.5, **look)
         axes.text(DRAWN / 2, -1.25, f"{kind.mib:.0f} MiB", weight="bold", **look)
         look["color"] = GREY.light
-        axes.text(DRAWN / 2, -2.35, kind.model.replace("-A3B", ""), fontsize=7.5, **look)
+        axes.text(
+            DRAWN / 2, -2.35, kind.model.replace("-A3B", ""), fontsize=7.5, **look
+        )
         axes.set(xlim=(-0.6, DRAWN + 0.6), ylim=(-2.6, 5.4))
         axes.set_axis_off()
     return StaticFigure.of(

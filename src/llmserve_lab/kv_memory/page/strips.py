@@ -100,10 +100,10 @@ def reserved() -> StaticFigure:
         figure,
         sentence=(
             f"Three requests in a memory of {BLOCKS * SIZE} places; D has a prompt of "
-            f"{prompt} tokens and will have {final} in the end. In the first row it needs "
-            f"{LIMIT} places in one piece, in the second {final}, in the third two free "
-            "blocks, which need not lie together. In the second row a request that is "
-            "done has left the gap after A."
+            f"{prompt} tokens and will have {final} in the end. In the first row it "
+            f"needs {LIMIT} places in one piece, in the second {final}, in the third "
+            "two free blocks, which need not lie together. The gap after A in the "
+            "second row is what a request left that is done."
         ),
         title="With reservations D must wait beside empty places",
         name="kv-memory.reserved",
