@@ -68,7 +68,7 @@ def kept() -> StaticFigure:
             "keeps of it; light: dropped. The state has no columns, and is not to "
             f"scale. Below: one layer, {FAR:,} tokens, two bytes a number."
         ),
-        title="A layer keeps pairs, latents, the last tokens, or one state",
+        title="A layer keeps pairs, latents, last tokens, or a state",
         name="kv-memory.kinds",
     )
 
