@@ -261,9 +261,9 @@ def preemption() -> StaticFigure:
         figure,
         sentence=(
             f"{FULL_LOAD} requests and {FEW_BLOCKS:,} blocks, but {num_blocks():,} in "
-            "the last row. Green: nothing is preempted, in the row above it "
-            f"because at most {SAFE_BATCH} requests run at a time. The pause is between "
-            "two tokens of an answer."
+            "the last row. Green: nothing is preempted, in the row above it because "
+            f"at most {SAFE_BATCH} requests run at a time. The pause is between two "
+            "tokens of an answer."
         ),
         title="Admitting fewer avoids the pauses and costs no time",
         name="kv-memory.preemption",
