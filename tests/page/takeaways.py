@@ -94,8 +94,8 @@ KEPT: dict[str, list[str]] = {
             "hits_load hits_prefix"
         ),
         (
-            "‘With a’ slots card_slots old_share ‘within worst_error’ worst_error "
-            "too_many ‘high at’ seqs ‘large GPUs’ scout_off"
+            "slots card_slots old_share ‘within worst_error’ worst_error ‘high for’ "
+            "scout_off ‘further slot’ slot_mib"
         ),
     ],
     "mixture_of_experts": [

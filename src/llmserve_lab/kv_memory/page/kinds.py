@@ -64,8 +64,8 @@ def kept() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=(
-            "Each column is a token of the text, as high as the bytes that one layer "
-            "keeps of it; light: dropped. The state has no columns, and is not to "
+            "Each column is a token of a short text, as high as the bytes that one "
+            "layer keeps of it; light: dropped. The state has no columns, and is not to "
             f"scale. Below: one layer, {FAR:,} tokens, two bytes a number."
         ),
         title="A layer keeps pairs, latents, last tokens, or a state",

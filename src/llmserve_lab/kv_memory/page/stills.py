@@ -265,6 +265,6 @@ def preemption() -> StaticFigure:
             f"at most {SAFE_BATCH} requests run at a time. The pause is between two "
             "tokens of an answer."
         ),
-        title="Admitting fewer avoids the pauses and costs no time",
+        title="Admitting fewer requests avoids the pauses",
         name="kv-memory.preemption",
     )
