@@ -86,7 +86,7 @@ KEPT: dict[str, list[str]] = {
         "‘not made’ plain_engine nested_engine",
     ],
     "kv_memory": [
-        "kappa_kib tokens share slots",
+        "kappa_kib tokens share ‘with slots’ slots",
         "limit used_reserved block used_paged",
         "saved",
         (
