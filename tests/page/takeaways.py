@@ -94,8 +94,8 @@ KEPT: dict[str, list[str]] = {
             "hits_load hits_prefix"
         ),
         (
-            "slots card_slots old_share ‘within worst_error’ worst_error ‘high for’ "
-            "scout_off ‘further slot’ slot_mib"
+            "‘With slots’ slots card_slots old_share ‘within worst_error’ worst_error "
+            "scout_off ‘high for’ ‘further slot’ slot_mib"
         ),
     ],
     "mixture_of_experts": [
