@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable
 from dataclasses import replace
 from itertools import product
@@ -16,9 +15,9 @@ from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.engine import LeastLoaded, Pool, PrefixAware, simulate
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory import machine, serving
-from llmserve_lab.kv_memory.page import controls, figures, kinds, stills
+from llmserve_lab.kv_memory.page import controls, figures, stills
 from llmserve_lab.kv_memory.page.controls import DEVICES, GROUPS, LAYERS
-from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, allocated, lives, wasted
+from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, allocated, wasted
 from llmserve_lab.paged_cache import PagedAllocator
 from llmserve_lab.running_example import cost, model, setting
 from llmserve_lab.transformer import KVCache, PagedKVStore, tiny_shape
@@ -282,59 +281,3 @@ def test_the_longest_context_of_a_model_is_one_that_it_reads() -> None:
     figure = figures.capacity()
     for tokens, reads in ((131_072.0, 0.0), (131_073.0, 1.0)):
         assert figure.values(mean_held=tokens)["reads"] == reads
-
-
-def test_the_used_share_of_blocks_is_what_its_printed_means_give() -> None:
-    """A reader divides 1,357 by 1,357 + 7.5 and finds the digits of the page."""
-    found = wasted(SERVICES[0])
-    by_hand = round(found.used) / (round(found.used) + 7.5)
-    assert f"{by_hand:.0%}" == f"{found.share(found.paged[16]):.0%}" == "99%"
-
-
-def test_what_a_random_moment_meets_adds_up_from_its_printed_parts() -> None:
-    """Prompt, and half of an answer met in proportion to its length."""
-    prompts, answers = np.array(lives(SERVICES[0])).T
-    met = (answers**2).sum() / answers.sum()
-    held = round(prompts.mean()) + round(met) / 2
-    assert held == pytest.approx(wasted(SERVICES[0]).used, rel=5e-3)
-    assert met > 1.5 * answers.mean()
-
-
-def test_twelve_times_the_requests_write_three_times_as_fast() -> None:
-    """Cache of each request is read for itself, and the weights are read once."""
-    held = wasted(SERVICES[0]).used
-    few, many = machine.served(LIMIT), machine.served(held / 0.99449)
-    cache = [n * held * model().kv_bytes_per_token() for n in (few, many)]
-    reads = [model().weight_bytes() + each for each in cache]
-    times = [serving.step_s(n, held) for n in (few, many)]
-    assert 11 < cache[1] / cache[0] < 13
-    assert times[1] / times[0] == pytest.approx(reads[1] / reads[0], rel=0.1)
-
-
-def test_a_longer_run_floods_the_replica_of_the_popular_assistant_more() -> None:
-    short = serving.hot_tokens("affinity by assistant")
-    longer = serving.hot_tokens("affinity by assistant", many=2 * serving.NUM_REQUESTS)
-    assert longer > 1.2 * short
-
-
-def test_least_loaded_routing_computes_twice_as_many_prompt_tokens() -> None:
-    """Also with room for all prompts: in this run evictions are not what slows it."""
-    missed = {name: 1 - serving.hot_hits(name) for name in serving.ROUTINGS}
-    assert missed["least loaded"] > 2 * missed["prefix-aware"]
-    spent = {name: serving.hot_tokens(name) for name in serving.ROUTINGS}
-    assert spent["least loaded"] > 2 * spent["prefix-aware"]
-
-
-def test_of_a_layer_of_each_kind_is_kept_what_its_shape_says() -> None:
-    """By counting tokens one by one, a window forgetting its oldest."""
-    found = kinds.kinds()
-    per_token = {"heads": 2 * 8 * 128, "latent": 512 + 64, "window": 2 * 16 * 128}
-    for name, numbers in per_token.items():
-        held: deque[int] = deque(maxlen=1_024 if name == "window" else None)
-        held.extend(range(32_768))
-        assert found[name].mib == len(held) * numbers * 2 / 2**20
-        assert found[name].token_bytes == 2 * numbers
-    state = 32 * 128 * 128 + 3 * 8_192
-    assert found["state"].mib == state * 2 / 2**20
-    sizes = [each.mib for each in found.values()]
-    assert sizes == sorted(sizes, reverse=True)
