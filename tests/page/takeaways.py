@@ -86,7 +86,7 @@ KEPT: dict[str, list[str]] = {
         "‘not made’ plain_engine nested_engine",
     ],
     "kv_memory": [
-        "kappa_kib tokens share slots",
+        "kappa_kib tokens share ‘with slots’ slots",
         "limit used_reserved block used_paged",
         "saved",
         (
@@ -94,8 +94,8 @@ KEPT: dict[str, list[str]] = {
             "hits_load hits_prefix"
         ),
         (
-            "‘With a’ slots card_slots old_share ‘within worst_error’ worst_error "
-            "too_many ‘high at’ seqs ‘large GPUs’ scout_off"
+            "‘With slots’ slots card_slots old_share ‘within worst_error’ worst_error "
+            "scout_off ‘high for’ ‘further slot’ slot_mib"
         ),
     ],
     "mixture_of_experts": [
