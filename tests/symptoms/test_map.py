@@ -44,7 +44,8 @@ def remedied(run: WatchedRun, leaf: triage.Leaf) -> WatchedRun:
         return with_pool(policy=replace(policy(pool), max_batch=int(to)))
 
     def with_pool(**changes: object) -> WatchedRun:
-        return replace(run, deployment=replace(pool, **changes))  # type: ignore[arg-type]
+        changed = replace(pool, **changes)  # type: ignore[arg-type]
+        return replace(run, deployment=changed)
 
     def tried(remedy: Remedy) -> WatchedRun:
         done = remedy.change(run)
