@@ -97,7 +97,8 @@ def test_tables_say_what_was_tried(key: str) -> None:
         trial = done[cause, str(name)]
         found.append((cause, name))
         assert trial.helped == (said != "in vain")
-        assert str(cells[at - 2]).startswith(tables.number(of.goal, trial.after[of.goal]))
+        shown = tables.number(of.goal, trial.after[of.goal])
+        assert str(cells[at - 2]).startswith(shown)
         worse = [c for c in cells if str(c).endswith("(worse)")]
         assert len(worse) == len(trial.price)
         assert (said == "helps, at a price") == bool(trial.helped and worse)
