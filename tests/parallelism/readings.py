@@ -9,7 +9,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "Equal numbers": 8 / 15,
     },
     "parallelism.bubble": {"idle time over working": 15 / 12},
-    "parallelism.bytes": {"all-reduces there are": 1 / 2},
     "parallelism.follow-up": {
         "have keys and values, too": 20 / 24,
         "nothing is cached": 4 / 24,
@@ -50,10 +49,6 @@ ASKED: dict[str, tuple[str, ...]] = {
         "How many times the mean",
     ),
     "parallelism.bubble": ("twelve chunks", "four stages", "stand idle"),
-    "parallelism.bytes": (
-        "as many bytes leave the GPUs of the group",
-        "as leave those of the pipeline",
-    ),
     "parallelism.follow-up": (
         "20,000 tokens, which is cached",
         "4,000 tokens more",

@@ -123,26 +123,6 @@ bubble = Question(
         f"{si(f.PREFILL_BUBBLE.at(TWELVE), 'dimensionless')}."
     ),
 )
-bytes_ratio = Question(
-    name="parallelism.bytes",
-    prompt=(
-        f"{BIG.name} has {BIG.n_layers} layers. Sixteen GPUs serve it, once as a "
-        "tensor-parallel group, once as a pipeline of sixteen stages. How many times "
-        "as many bytes leave the GPUs of the group as leave those of the pipeline?"
-    ),
-    answer=lambda: 1 / float(f.PIPE_SHARE.at(BIG_SIZES)),
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: 2.0 * BIG.n_layers,
-            "So many all-reduces there are; each sends every row about twice.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.PIPE_SHARE.link}, turned round: twice two all-reduces in each "
-        f"of {BIG.n_layers} layers, {1 / float(f.PIPE_SHARE.at(BIG_SIZES)):.0f}."
-    ),
-)
 follow_up = Question(
     name="parallelism.follow-up",
     prompt=(

@@ -123,7 +123,9 @@ def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
 
 def _scores(held: BlockHeld) -> str:
     """One for each key of the block; a dash where the mask hides a later key."""
-    return ", ".join("–" if each is None else f"{each:.1f}" for each in held.scores)
+    return ", ".join(
+        "–" if each is None else f"{each:.1f}".replace("-", "−") for each in held.scores
+    )
 
 
 def _links(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
