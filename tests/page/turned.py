@@ -28,7 +28,7 @@ TITLES: dict[str, str] = {
     "moe.group": "‘larger group’ ‘less reading’ ‘more sending’ ‘with tokens’",
     "moe.route": "‘few of’ ‘many one’ ‘few experts’ ‘most ranks’",
     "moe.touched": "‘larger the’ ‘more experts’",
-    "parallelism.pipe_rate": "‘many as’",
+    "parallelism.pipe_rate": "‘grows until’ ‘many batches’",
     "parallelism.pipeline": "‘many batches’",
     "parallelism.pipeline_steps": "‘many batches’",
     "parallelism.ring": "‘After three’",

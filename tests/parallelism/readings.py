@@ -13,6 +13,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "have keys and values, too": 20 / 24,
         "nothing is cached": 4 / 24,
     },
+    "parallelism.even": {"kept twice": 1 / 2},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -53,6 +54,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "4,000 tokens more",
         "does pass-KV send as pass-Q",
     ),
+    "parallelism.even": ("Sixteen GPUs", "must keep", "the same memory"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

@@ -6,18 +6,26 @@ from llmserve_lab.catalog import MODELS
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism.arguments import MODEL, sizes_of
+from llmserve_lab.parallelism.arguments import MODEL, attention_bytes, sizes_of
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout
 from llmserve_lab.parallelism.page import stills
 
 FASTER = ("about four times as fast", "about twice as fast", "not faster at all")
 TWELVE = {"n_stages": 4.0, "n_batches": 12.0}
+LLAMA = sizes_of(MODEL)
 EIGHT = {"n_ranks": 8.0}
+KV = float(LLAMA["kv_bytes_per_token"])
 BIG = MODELS["llama-3.1-405b"]
 BIG_SIZES = sizes_of(BIG)
 BIG_KV = float(BIG_SIZES["kv_bytes_per_token"])
 BIG_QUERY = float(f.QUERY_BYTES_PER_TOKEN.at(BIG_SIZES))
 ASKED, CACHED = 4_000, 20_000
+SIXTEEN = {
+    "attn_bytes": round(float(attention_bytes(MODEL)), -8),
+    "n_ranks": 16.0,
+    "kv_bytes_per_token": KV,
+    "kv_copies": 2.0,
+}
 
 
 def _gain() -> float:
@@ -140,7 +148,30 @@ follow_up = Question(
     why=lambda: (
         f"Pass-KV sends the keys and values of all {CACHED + ASKED:,} tokens, pass-Q "
         f"the queries of {ASKED:,}: "
-        f"{BIG_KV * (CACHED + ASKED) / (BIG_QUERY * ASKED):.2f} times. More than one "
+        f"{BIG_KV * (CACHED + ASKED) / (BIG_QUERY * ASKED):.3f} times. More than one "
         "token in sixteen is new, so here pass-KV sends less."
+    ),
+)
+even = Question(
+    name="parallelism.even",
+    prompt=(
+        f"Sixteen GPUs serve {MODEL.name} in 16 bits. Attention's weights that tensor "
+        f"parallelism would cut have {SIXTEEN['attn_bytes'] / 1e9:.1f} GB; a token "
+        f"leaves {KV:,.0f} bytes, and with eight key–value heads two tensor-parallel "
+        "ranks must keep each of them. With how many cached tokens in "
+        "all do cut attention and data-parallel attention take the same memory?"
+    ),
+    answer=lambda: f.EVEN_TOKENS(**SIXTEEN),
+    unit="token",
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: float(f.EVEN_TOKENS(**SIXTEEN)) / 2,
+            "Cut, each token is kept twice; uncut, once. One copy is the difference.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.EVEN_TOKENS.link}: fifteen more copies of the weights against "
+        f"one more copy of the cache, {si(f.EVEN_TOKENS(**SIXTEEN), 'token', 5)}."
     ),
 )

@@ -110,7 +110,7 @@ def eight_gpus() -> StaticFigure:
 
 
 def _sentence() -> str:
-    """What the picture assumes, what is a tie, and what nobody has measured."""
+    """What the picture assumes, what is a tie, and what was never measured."""
     level = tied(decode_ms, long_is_good=False)
     return (
         f"Predicted, not measured: Llama-3.1-70B in BF16 on eight H100 in two servers "
