@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmserve_lab.capacity import runs
 from llmserve_lab.capacity.autoscaling import (
     Autoscaler,
     Scaled,
@@ -16,7 +17,7 @@ from llmserve_lab.capacity.autoscaling import (
     scaled,
 )
 from llmserve_lab.capacity.loads import arrivals, asked, ramp
-from llmserve_lab.capacity.triangle import LEVEL, pool
+from llmserve_lab.capacity.triangle import LEVEL, goodput, points, pool
 from llmserve_lab.engine import simulate
 
 ONE = pool("llama-3.1-8b", "h100-sxm")
@@ -128,3 +129,41 @@ def test_arrivals_follow_their_rate() -> None:
     calm, busy = ((times < 60).sum() / 60, ((times > 90) & (times < 180)).sum() / 90)
     assert calm == pytest.approx(4.0, rel=0.3) and busy == pytest.approx(30.0, rel=0.1)
     assert (np.diff(times) > 0).all()
+
+
+@pytest.mark.parametrize("signal", ["requests", "none"])
+def test_what_is_paid_in_a_span_leaves_out_what_is_worked_off_after_it(
+    signal: str,
+) -> None:
+    found = run(signal=signal, target=20.0, cold_s=30.0)
+    end_s = max(each.arrival_s for each in BURST)
+    over_s = found.report.elapsed_s - end_s
+    stands = found.minutes[-1].ready + found.minutes[-1].starting
+    assert over_s > 0
+    paid_s = found.replica_s_until(end_s)
+    assert found.replica_s - paid_s == pytest.approx(stands * over_s)
+
+
+def test_every_policy_pays_for_the_same_half_hour() -> None:
+    """One replica for half an hour is half a GPU-hour; three are three halves."""
+    alone = runs.scaled_run("KV cache in use, 80%")
+    three = runs.scaled_run("none: 3 from the start")
+    assert set(alone.ready) == {1} and alone.starts == 0
+    assert alone.gpu_h == pytest.approx(0.5) and three.gpu_h == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("name", runs.TARGETS)
+def test_the_starts_are_those_that_the_minutes_show(name: str) -> None:
+    """A start of three minutes is seen at the ends of three minutes."""
+    found = runs.scaled_run(name)
+    assert sum(found.starting) == pytest.approx(3 * found.starts, abs=3)
+    assert found.starting_usd(20.0) == pytest.approx(found.starts * 20.0 * 180 / 3600)
+
+
+def test_the_target_orders_before_the_goodput_is_reached() -> None:
+    rate = goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s)
+    _, under_way = runs.little(rate)
+    (target,) = [value for kind, value in runs.TARGETS.values() if kind == "requests"]
+    loop = Autoscaler("requests", target)
+    assert loop.wanted([under_way], 1) > 1
+    assert Autoscaler("requests", 40.0).wanted([under_way], 1) == 1

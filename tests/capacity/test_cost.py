@@ -5,10 +5,10 @@ import random
 import pytest
 
 from llmserve_lab.capacity import formulas as f
-from llmserve_lab.capacity import pools, tables
+from llmserve_lab.capacity import measured, pools, tables
 from llmserve_lab.capacity.charging import charged, split
 from llmserve_lab.capacity.deployment import Candidate, hourly, not_below_zero
-from llmserve_lab.capacity.trace import mean_lengths
+from llmserve_lab.capacity.trace import azure_hour, mean_lengths
 from llmserve_lab.capacity.triangle import LOADS, pool
 from llmserve_lab.catalog.data.prices import HOURLY
 from llmserve_lab.engine import (
@@ -98,3 +98,41 @@ def test_a_mix_costs_the_sum_of_its_gpus() -> None:
     for mix in pools.MIXES:
         gpus = [mix.prefill] * mix.n_prefill + [mix.decode] * mix.n_decode
         assert mix.dollars_per_hour == pytest.approx(sum(map(hourly, gpus)))
+
+
+def test_a_step_at_night_serves_more_than_one_answer() -> None:
+    """By Little's law: answers under way, over the share of the time that is busy."""
+    found = tables.charged_at(1.0)
+    step_s = found.answers_s / found.steps
+    alone_s = ONE.cost.seconds(IterationLoad.of(chunk=1, context=1100))
+    assert step_s == pytest.approx(alone_s, rel=0.1)
+    under_way = found.tokens * step_s / found.elapsed_s
+    busy = 1 - found.idle_s / found.elapsed_s
+    assert found.answers_a_step == pytest.approx(under_way / busy, rel=0.15)
+    assert (
+        1.7 < found.answers_a_step < 2.4 < 30 < tables.charged_at(13.8).answers_a_step
+    )
+
+
+def test_the_hour_is_shorter_than_an_hour() -> None:
+    """What a million requests cost at its rate is its rent over its requests."""
+    hour = azure_hour()
+    seconds = hour[-1].arrival_s
+    by_rate = float(f.BUSY_COST(price=27.16, replica_rate=len(hour) / seconds))
+    assert by_rate == pytest.approx(27.16 * seconds / 3600 / len(hour) * 1e6)
+    assert seconds < 0.98 * 3600
+
+
+def test_the_span_of_the_goodput_holds_its_own_check() -> None:
+    """At the page's TPOT a row was measured: it lies within what the page says."""
+    low, high = measured.rate_error()
+    for row in measured.beside():
+        assert low <= row.measured_usd / row.usd - 1 <= high
+    real, ours = measured.rates_at(0.02)
+    assert ours / (1 + high) <= real <= ours / (1 + low) * (1 + 1e-12)
+
+
+def test_the_planned_rate_is_one_that_the_worst_error_leaves() -> None:
+    """The margin of the plan covers the side of the error that hurts."""
+    _, high = measured.rate_error()
+    assert 1 / (1 + high) >= 0.8

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from llmserve_lab.capacity import runs, triangle
-from llmserve_lab.capacity.page import charts, figures, minutes, stills
+from llmserve_lab.capacity.page import (
+    charts,
+    figures,
+    minutes,
+    playground,
+    search_map,
+    stills,
+)
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths, per_bin
 from llmserve_lab.disaggregation.goodput import ENOUGH
 from llmserve_lab.page.live.controls import Choice
@@ -58,7 +65,8 @@ def test_a_step_log_sums_to_the_stored_run() -> None:
         stills.kept,
         stills.hour,
         stills.signals,
-        stills.fates,
+        search_map.fates,
+        lambda: playground.opening(),
         lambda: stills.whole_day(13),
     ],
 )
@@ -106,3 +114,31 @@ def test_a_bar_has_the_ink_of_its_cold_start() -> None:
         for name, late in found.items():
             run = runs.scaled_run(name, cold_s)
             assert late == pytest.approx(1 - run.kept)
+
+
+def test_no_two_pictures_share_a_name() -> None:
+    """The bench's own picture is not that of the half hour."""
+    opens = playground.opening()
+    assert opens.name not in {stills.signals().name, stills.hour().name}
+    assert "ten minutes" in opens.title
+
+
+def test_the_hour_is_drawn_in_whole_minutes() -> None:
+    """The recording ends within a minute; its few requests are no fall of the rate."""
+    requests = azure_hour()
+    whole = int(requests[-1].arrival_s // 60)
+    (panel,) = drawn.panels(stills.hour)
+    for line in panel.patches:
+        assert len(line.get_data().values) == whole
+    slow, fast = (line.get_data().values for line in panel.patches)
+    assert fast.mean() / slow.mean() == pytest.approx(fast.max() / slow.max())
+
+
+def test_a_cell_of_the_map_is_a_fate_of_the_search() -> None:
+    (panel,) = drawn.panels(search_map.fates)
+    found = runs.searched()
+    shown = [each for each in found.fates if each.rows == triangle.ROWS]
+    assert len(panel.patches) == len(shown)
+    (best,) = [text for text in panel.texts if text.get_weight() == "bold"]
+    assert found.best is not None
+    assert best.get_text() == f"{found.best.dollars_per_hour():.0f}"

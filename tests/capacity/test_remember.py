@@ -4,6 +4,7 @@ import pytest
 
 from llmserve_lab.capacity import day, runs, tables
 from llmserve_lab.capacity import formulas as f
+from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.triangle import (
     DEVICES,
     LEVEL,
@@ -26,9 +27,9 @@ RATE = goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s)
 def test_a_busy_h100_serves_a_million_requests_for_eighty_dollars() -> None:
     price = float(HOURLY["h100-sxm"])
     full, poor = (
-        float(f.BUSY_COST(price=price, replica_rate=rate)) for rate in (RATE, RATE / 12)
+        float(f.BUSY_COST(price=price, replica_rate=rate)) for rate in (RATE, RATE / 2)
     )
-    assert 75 < full < 85 and poor == pytest.approx(12 * full)
+    assert 75 < full < 85 and poor == pytest.approx(2 * full)
 
 
 @pytest.mark.parametrize("where", EVERY, ids=str)
@@ -79,11 +80,18 @@ def test_input_costs_the_same_and_output_falls_with_the_load() -> None:
 
 
 def test_replicas_for_the_peak_are_used_to_about_a_half() -> None:
-    needed = day.replicas(day.hourly_rates(), RATE)
+    """At the goodput of recorded traffic, which is below that of even arrivals."""
+    rate = float(recorded()["hour"]["goodput_per_s"])
+    needed = day.replicas(day.hourly_rates(), rate)
     mean = sum(day.rate(hour + 0.5) for hour in range(24)) / 24
-    used = f.USED_SHARE(mean_rate=mean, n_replicas=max(needed), replica_rate=RATE)
-    assert 0.5 < float(used) < 0.6
-    assert all(n * RATE >= day.rate(h) for h, n in enumerate(needed))
+    used = f.USED_SHARE(mean_rate=mean, n_replicas=max(needed), replica_rate=rate)
+    assert rate < RATE and 0.45 < float(used) < 0.55
+    assert all(n * rate >= day.rate(h) for h, n in enumerate(needed))
+
+
+def test_a_stricter_share_never_raises_the_goodput() -> None:
+    rates = [goodput(points(), 0.5, 0.02, share) for share in (0.9, 0.95, 0.99)]
+    assert rates == sorted(rates, reverse=True) and rates[0] > rates[-1] > 0
 
 
 def test_no_signal_makes_up_for_a_slow_start() -> None:

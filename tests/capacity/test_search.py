@@ -9,7 +9,7 @@ import pytest
 from llmserve_lab.capacity.bounds import Lengths, holds, least_busy, least_work_s
 from llmserve_lab.capacity.deployment import Candidate, grid
 from llmserve_lab.capacity.level import ServiceLevel
-from llmserve_lab.capacity.runs import searched
+from llmserve_lab.capacity.runs import RANKS, near, searched
 from llmserve_lab.capacity.search import (
     FULL,
     GOOD,
@@ -18,6 +18,7 @@ from llmserve_lab.capacity.search import (
     by_price,
     exhaustive,
     judged,
+    kind,
     required,
     search,
 )
@@ -36,7 +37,7 @@ SMALL = grid(
 
 
 @pytest.mark.parametrize("tpot_s", [0.007, 0.008, 0.01, 0.02])
-@pytest.mark.parametrize("rank", [by_price(), by_gpus()])
+@pytest.mark.parametrize("rank", [by_price(), by_gpus(), by_price(spare=1)])
 def test_the_search_agrees_with_trying_everything(rank: Ranked, tpot_s: float) -> None:
     level = ServiceLevel(ttft_s=0.2, tpot_s=tpot_s)
     found = search(SMALL, PART, level, rank=rank)
@@ -110,12 +111,49 @@ def test_what_is_too_large_does_not_fit() -> None:
 
 
 def test_the_recorded_search_keeps_its_promise() -> None:
-    for by in ("dollars", "GPUs"):
+    for by in RANKS:
         found = searched(by)
         assert len(found.fates) >= 200 and found.best is not None
         assert found.in_full <= 0.05 * len(found.fates)
         assert sum(fate in FULL for fate in found.fates.values()) == found.in_full
         assert 0 < found.started < 20
+
+
+def test_with_a_spare_nothing_that_does_is_cheaper_than_what_is_named() -> None:
+    """Every candidate that was seen to do is compared, the near-equals among them."""
+    named = searched("dollars with a spare").best
+    fates = [*(searched(by).fates.items() for by in RANKS), near().items()]
+    does = {each for rows in fates for each, fate in rows if fate in GOOD}
+    assert named is not None and len(does) > 3
+    usd = named.with_spare().dollars_per_hour()
+    assert usd == min(each.with_spare().dollars_per_hour() for each in does)
+    alone = searched().best
+    assert alone is not None and usd < alone.with_spare().dollars_per_hour()
+
+
+def test_a_spare_is_one_replica_more() -> None:
+    pair = Candidate("h200-sxm", 2, 3, 512)
+    assert pair.with_spare().num_gpus == 8 and pair.with_spare(0) == pair
+    assert by_price(spare=1)(pair)[0] == pytest.approx(8 * 4.59)
+
+
+def test_the_steps_of_the_search_settle_every_candidate_once() -> None:
+    """The order: by arithmetic, one that does, its price, the largest numbers."""
+    found = searched()
+    fates = [*found.fates.values()]
+    assert sum(fate in GOOD for fate in fates) == 1 and found.best is not None
+    failed = [each for each, fate in found.fates.items() if fate == "stopped: fails"]
+    fewer = [e for e, fate in found.fates.items() if fate == "more replicas failed"]
+    for each in fewer:
+        assert any(
+            kind(each) == kind(one) and one.replicas > each.replicas for one in failed
+        )
+    for each in failed:
+        assert each.dollars_per_hour() < found.best.dollars_per_hour()
+        larger = replace(each, replicas=each.replicas + 1)
+        assert found.fates.get(larger, "cannot be cheaper") == "cannot be cheaper"
+    settled = fates.count("cannot be cheaper") + fates.count("too much work")
+    assert 1 + len(failed) + len(fewer) + settled == len(fates)
 
 
 def test_a_level_that_nothing_keeps_names_what_binds_and_the_nearest() -> None:

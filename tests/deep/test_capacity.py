@@ -70,7 +70,7 @@ def test_the_hour_is_what_the_simulations_give() -> None:
 
 
 def test_the_fates_are_those_of_the_search() -> None:
-    for name, rank in (("dollars", by_price()), ("GPUs", by_gpus())):
+    for name, rank in runs.RANKS.items():
         found = search(grid(), azure_hour(), runs.SEARCHED, rank=rank)
         fates = [
             [each.device, each.tp, each.replicas, each.rows, fate]
@@ -83,6 +83,7 @@ def test_the_fates_are_those_of_the_search() -> None:
     ("rank", "level"),
     [
         (by_price(), runs.SEARCHED),
+        (by_price(spare=1), runs.SEARCHED),
         (by_price(), ServiceLevel(0.5, 0.1)),
         (by_gpus(), ServiceLevel(1.0, 0.03)),
     ],

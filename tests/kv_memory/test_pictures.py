@@ -111,3 +111,12 @@ def test_of_three_ways_to_set_memory_aside_only_blocks_have_room() -> None:
         assert len(strip.places) == 48
         for name, held in strips.NOW.items():
             assert strip.places.count((name, "written")) == held
+
+
+def test_a_reserved_memory_turns_a_request_away_beside_places_that_are_empty() -> None:
+    """The title: more places hold no token than the request will ever need."""
+    *reserved, paged = strips.strips()
+    for strip in reserved:
+        empty = sum(use != "written" for _, use in strip.places)
+        assert not strip.fits and empty > strips.NEXT[1]
+    assert paged.fits

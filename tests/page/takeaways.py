@@ -73,8 +73,8 @@ KEPT: dict[str, list[str]] = {
             "less_whole less_skip both_len over_plain ‘fast as’"
         ),
         (
-            "heads_kv sms ‘with splits’ splits book expect_low expect_high ‘fast "
-            "and’ token_low token_high"
+            "heads_kv sms ‘with splits’ splits book expect_gain ‘fast and’ token_gain "
+            "‘not measured’"
         ),
         "short decode_of_step ‘fewer bytes’",
     ],
@@ -86,7 +86,7 @@ KEPT: dict[str, list[str]] = {
         "‘not made’ plain_engine nested_engine",
     ],
     "kv_memory": [
-        "kappa_kib tokens share slots",
+        "kappa_kib tokens share ‘with slots’ slots",
         "limit used_reserved block used_paged",
         "saved",
         (
@@ -94,8 +94,8 @@ KEPT: dict[str, list[str]] = {
             "hits_load hits_prefix"
         ),
         (
-            "‘With a’ slots card_slots old_share ‘within worst_error’ worst_error "
-            "too_many ‘high at’ seqs ‘large GPUs’ scout_off"
+            "‘With slots’ slots card_slots old_share ‘within worst_error’ worst_error "
+            "scout_off ‘high for’ ‘further slot’ slot_mib"
         ),
     ],
     "mixture_of_experts": [
@@ -149,7 +149,10 @@ KEPT: dict[str, list[str]] = {
         "flat_plain ‘many tokens’ ‘with a’ ‘worst error’ fall_worst",
         "‘with four’ four plain ‘not’",
         "eagle_gain_one eagle_gain_many batch128 eagle_said_one eagle_said_many",
-        "lose_eight ‘falls along’ flat_eight batch256 ‘not three’",
+        (
+            "lose_eight ‘with chance’ alpha ‘later ones’ ‘less often’ ‘with rate07’ "
+            "rate07"
+        ),
     ],
     "symptoms": [
         "gap_whole gap_cut ‘long prompt’ ‘not shorten’",
@@ -159,7 +162,7 @@ KEPT: dict[str, list[str]] = {
         ),
         "‘many law_rate’ law_rate law_queue law_waiting ‘long as’",
         ("share_new share_old ‘not end’ safe ‘below the’ ‘raises the’ ‘more work’"),
-        "n_remedies vain_count ‘less than’ ‘late first’",
+        "n_help n_priced ‘worse by’ helps ‘more checked’",
     ],
     "tensor_parallel": [
         "calls ‘more for’",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.engine import Chunked
-from llmserve_lab.kv_memory.machine import num_blocks
 from llmserve_lab.symptoms import triage
-from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.page import promql, tree
 from llmserve_lab.symptoms.page.boards import PAIR
@@ -28,46 +24,9 @@ from llmserve_lab.symptoms.prometheus import (
     Increase,
     Scrape,
 )
-from llmserve_lab.symptoms.served import BUDGET, WatchedRun, poisson, server
+from llmserve_lab.symptoms.served import WatchedRun
 
 STORM, GAPS, LONG = ALERTS
-
-
-def panel(values: Mapping[str, float]) -> dict[str, float]:
-    """What a dashboard shows, and the share of the possible blocks that it claims."""
-    return dict(values) | {"claimed": values["blocks"] / num_blocks()}
-
-
-@pytest.mark.parametrize("seed", (0, 3))
-@pytest.mark.parametrize(("key", "cause", "leaf"), triage.TRIED)
-def test_the_tree_leads_each_run_to_its_cause(
-    key: str, cause: str, leaf: triage.Leaf, seed: int
-) -> None:
-    assert triage.cause_of(panel(watched(case(key), cause, seed).values)) == leaf
-
-
-@pytest.mark.parametrize("key", ("first-token", "pauses", "percentiles"))
-def test_a_healthy_run_falls_through(key: str) -> None:
-    seen = panel(watched(case(key)).values)
-    assert triage.cause_of(seen) == triage.HEALTHY
-    assert triage.cause_of(seen | {"in_front": 0.8}) == triage.FRONT
-
-
-def test_overload_is_no_lack_of_seats() -> None:
-    """More arrives than the GPU carries; tokens are already slower than the goal."""
-    requests = poisson(rate_per_s=60.0, many=900, seed=0)
-    run = WatchedRun(requests, server(Chunked(BUDGET, 256))).observe()
-    assert triage.cause_of(panel(run.values)) == triage.OVERLOAD
-
-
-def test_seats_that_stand_empty_are_not_too_few() -> None:
-    """A static batch is late and queues like a server with two seats; more seats
-    do not mend it."""
-    of = case("short-answers")
-    static = panel(watched(of, "static batching").values)
-    assert static["ttft_p50"] > 1 and static["queue_share"] > 0.5
-    assert triage.cause_of(static) == triage.STATIC
-    assert triage.cause_of(static | {"idle_slots": 0.0}) == triage.FEW
 
 
 def test_every_leaf_is_drawn_and_leads_to_a_heading() -> None:
@@ -134,4 +93,4 @@ def test_what_prometheus_cannot_answer() -> None:
     with pytest.raises(ValueError, match="le must be one of"):
         Increase(ITL, 0.6).value(seen)
     assert np.isnan(Buckets.of([], [], (1.0,)).quantile(0.5))
-    assert 'le="8192.0"' in LONG.text and "by (instance)" in STORM.text
+    assert 'le="8192.0"' in LONG.text and "by (instance, engine)" in STORM.text

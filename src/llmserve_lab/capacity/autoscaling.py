@@ -136,6 +136,7 @@ class Scaled(Routing):
     next_s: float = 0.0
     paid_s: float = 0.0
     since_s: float = 0.0
+    starts: int = 0
 
     def __post_init__(self) -> None:
         self.ready_s = dict.fromkeys(range(self.policy.fewest), -inf)
@@ -200,6 +201,7 @@ class Scaled(Routing):
         free = (at for at in range(self.policy.most) if at not in self.ready_s)
         for at in [*free][: max(0, goal - len(self.ready_s))]:
             self.ready_s[at] = now_s + self.policy.cold_s
+            self.starts += 1
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,13 @@ class ScaledRun:
     report: Report
     minutes: tuple[Minute, ...]
     replica_s: float
+    starts: int = 0
+    standing: int = 1  # replicas at the end
+
+    def replica_s_until(self, seconds: float) -> float:
+        """GPU time paid for up to a moment after which nothing was ordered."""
+        over_s = self.report.elapsed_s - seconds
+        return self.replica_s - self.standing * over_s
 
     def kept(self, level: ServiceLevel) -> float:
         """Share of the requests that kept both targets."""
@@ -237,4 +246,11 @@ def scaled(requests: Requests, replica: Pool, policy: Autoscaler) -> ScaledRun:
     system.serve(OpenLoop(some(requests)), watch, None)
     routing.pay(max(system.now_s, routing.since_s))
     report = report_of(system, watch, stopped=False)
-    return ScaledRun(policy, report, tuple(routing.minutes), routing.paid_s)
+    return ScaledRun(
+        policy,
+        report,
+        tuple(routing.minutes),
+        routing.paid_s,
+        routing.starts,
+        len(routing.ready_s),
+    )

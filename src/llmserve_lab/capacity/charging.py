@@ -28,6 +28,13 @@ class Charged:
     prompts_s: float
     answers_s: float
     idle_s: float
+    steps: int = 0  # iterations with an answer in them
+    tokens: int = 0  # of answers, in these
+
+    @property
+    def answers_a_step(self) -> float:
+        """Answers that share an iteration, on average over those with any."""
+        return self.tokens / self.steps if self.steps else 0.0
 
     @property
     def elapsed_s(self) -> float:
@@ -44,7 +51,7 @@ def charged(
 ) -> Charged:
     """Charge each iteration of one replica that lies in a span of time, by the rule."""
     prompts_s = answers_s = idle_s = 0.0
-    end_s = since_s
+    end_s, steps, tokens = since_s, 0, 0
     for frame in frames:
         if frame.start_s < since_s or frame.end_s > until_s:
             continue
@@ -57,9 +64,10 @@ def charged(
                 one = IterationLoad.of(chunk=1, context=each.context)
                 decodes = decodes.plus(one)
         alone_s = cost.seconds(decodes) if decodes.rows else 0.0
+        steps, tokens = steps + bool(decodes.rows), tokens + round(decodes.rows)
         answers_s += min(alone_s, took_s)
         prompts_s += max(0.0, took_s - alone_s)
-    return Charged(prompts_s, answers_s, idle_s)
+    return Charged(prompts_s, answers_s, idle_s, steps, tokens)
 
 
 def split(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from llmserve_lab import catalog, running_example
@@ -68,6 +68,10 @@ class Candidate:
         """GPUs of all replicas."""
         return self.tp * self.replicas
 
+    def with_spare(self, number: int = 1) -> Candidate:
+        """The same with so many replicas more."""
+        return replace(self, replicas=self.replicas + number) if number else self
+
     def dollars_per_hour(self, prices: Prices = HOURLY) -> float:
         """What it costs while it stands, busy or not."""
         return self.num_gpus * hourly(self.device, prices)
@@ -85,7 +89,7 @@ class Candidate:
 
     def __str__(self) -> str:
         name = catalog.accelerator(self.device).name
-        return f"{self.replicas} × {self.tp} {name}, {self.rows:,} rows"
+        return f"{self.replicas} × {self.tp} {name}, {self.rows:,} tokens a step"
 
 
 def grid(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity.deployment import HOUR_S, hourly
@@ -15,6 +14,7 @@ from llmserve_lab.engine import (
     Chunked,
     Continuous,
     Disaggregated,
+    IterationCost,
     Pool,
     Request,
     simulate,
@@ -45,14 +45,14 @@ class GpuMix:
     def way(self) -> Pool | Disaggregated:
         """As the engine runs it."""
         if not self.decode:
-            return Pool(_cost(self.prefill), Chunked(2048), replicas=self.n_prefill)
+            return Pool(cost_of(self.prefill), Chunked(2048), replicas=self.n_prefill)
         link = catalog.link(LINK)
         return Disaggregated.over(
             link,
             prefill=Pool(
-                _cost(self.prefill), Continuous(max_batch=1), replicas=self.n_prefill
+                cost_of(self.prefill), Continuous(max_batch=1), replicas=self.n_prefill
             ),
-            decode=Pool(_cost(self.decode), Continuous(), replicas=self.n_decode),
+            decode=Pool(cost_of(self.decode), Continuous(), replicas=self.n_decode),
             streamed=True,
             eff_link=float(running_example.share().link),
             link_latency_s=float(link.latency or 0),
@@ -80,7 +80,8 @@ MIXES = (
 
 
 @cache
-def _cost(device: str) -> Any:
+def cost_of(device: str) -> IterationCost:
+    """An iteration of the book's model on one GPU of a kind."""
     return running_example.served_by(
         running_example.model(), catalog.accelerator(device)
     )

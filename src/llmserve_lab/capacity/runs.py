@@ -29,7 +29,7 @@ TARGETS: dict[str, tuple[Signal, float]] = {
     "KV cache in use, 80%": ("kv", 0.8),
     "KV cache in use, 10%": ("kv", 0.1),
     "P90 of TTFT, 0.5 s": ("ttft", 0.5),
-    "requests under way, 40 a replica": ("requests", 40.0),
+    "requests under way, 35 a replica": ("requests", 35.0),
 }
 
 
@@ -60,7 +60,9 @@ def stored(run: ScaledRun) -> dict[str, Any]:
         "missed": run.missed_by_minute(LEVEL).astype(int).tolist(),
         "kept": round(kept.both, 4),
         "ttft_s": round(kept.nearest_ttft_s, 3),
-        "gpu_h": round(run.replica_s / 3600, 3),
+        # Of the same half hour for all: what is left over is worked off unpaid.
+        "gpu_h": round(run.replica_s_until(LASTS_MIN * MINUTE_S) / 3600, 3),
+        "starts": run.starts,
     }
 
 
@@ -88,6 +90,7 @@ class Stored:
     kept: float
     ttft_s: float
     gpu_h: float
+    starts: int
 
     def first_drop(self) -> int:
         """Minute, counted from 1, in which fewer replicas serve than before."""
@@ -98,9 +101,9 @@ class Stored:
         """Requests of the first minutes that miss a target."""
         return sum(self.missed[:minutes])
 
-    def starting_usd(self, hourly: float) -> float:
-        """Rent of the replicas that start, at so many dollars an hour."""
-        return hourly * sum(self.starting) * MINUTE_S / HOUR_S
+    def starting_usd(self, hourly: float, cold_s: float = SLOW_S) -> float:
+        """Rent of the replicas while they start, at so many dollars an hour."""
+        return hourly * self.starts * cold_s / HOUR_S
 
 
 def slots() -> int:
@@ -131,6 +134,7 @@ def scaled_run(name: str, cold_s: float = SLOW_S) -> Stored:
         kept=found["kept"],
         ttft_s=found["ttft_s"],
         gpu_h=found["gpu_h"],
+        starts=found["starts"],
     )
 
 
@@ -162,7 +166,6 @@ def most_of_the_trace(level: ServiceLevel = LEVEL) -> float:
 
 def searched_all() -> dict[str, Any]:
     """Fates of the candidates by what is ranked first: dollars or GPUs."""
-    ranks = {"dollars": find.by_price(), "GPUs": find.by_gpus()}
     return {
         name: [
             [each.device, each.tp, each.replicas, each.rows, fate]
@@ -170,10 +173,15 @@ def searched_all() -> dict[str, Any]:
                 grid(), azure_hour(), SEARCHED, rank=rank
             ).fates.items()
         ]
-        for name, rank in ranks.items()
+        for name, rank in RANKS.items()
     }
 
 
+RANKS = {
+    "dollars": find.by_price(),
+    "GPUs": find.by_gpus(),
+    "dollars with a spare": find.by_price(spare=1),
+}
 NEAR = 1.02  # times the price of the answer: closer than prices are known
 
 
@@ -200,7 +208,7 @@ def near() -> dict[Candidate, find.Fate]:
 def searched(by: str = "dollars") -> find.Found:
     """The search over the Azure hour, as recorded."""
     rows: Sequence[Any] = recorded()["search"][by]
-    rank = find.by_price() if by == "dollars" else find.by_gpus()
+    rank = RANKS[by]
     fates = {Candidate(*row[:4]): row[4] for row in rows}
     good = [each for each, fate in fates.items() if fate in find.GOOD]
     return find.Found(min(good, key=rank), fates)

@@ -100,10 +100,13 @@ class Found:
 Ranked = Callable[[Candidate], tuple[float, ...]]
 
 
-def by_price(prices: Prices = HOURLY) -> Ranked:
-    """Cheapest first; of equals fewer GPUs, then fewer replicas, then more rows."""
+def by_price(prices: Prices = HOURLY, *, spare: int = 0) -> Ranked:
+    """Cheapest first; of equals fewer GPUs, then fewer replicas, then more rows.
+
+    What is paid for is the candidate and so many ``spare`` replicas of its kind.
+    """
     return lambda each: (
-        round(each.dollars_per_hour(prices), 6),
+        round(each.with_spare(spare).dollars_per_hour(prices), 6),
         each.num_gpus,
         each.replicas,
         -each.rows,

@@ -7,7 +7,7 @@ from functools import cache
 from llmserve_lab import catalog
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools, runs
-from llmserve_lab.capacity.charging import split
+from llmserve_lab.capacity.charging import Charged, split
 from llmserve_lab.capacity.deployment import HOUR_S
 from llmserve_lab.capacity.search import GOOD
 from llmserve_lab.capacity.triangle import LOADS, goodput, points, pool
@@ -47,18 +47,22 @@ def prices() -> Table:
 
 
 @cache
-def token_costs(rate: float) -> tuple[float, float, float]:
-    """Dollars of a million input and output tokens at a rate, and the idle share."""
-    load, price = LOADS[0], float(HOURLY["h100-sxm"])
+def charged_at(rate: float) -> Charged:
+    """The warm middle of a run at a rate, charged to prompts and answers."""
     seconds = max(pools.SECONDS, 300 / rate)
-    requests = pools.asked(load, rate, seconds)
-    found = split(
+    requests = pools.asked(LOADS[0], rate, seconds)
+    return split(
         requests,
         pool("llama-3.1-8b", "h100-sxm"),
         since_s=WARM_S,
         until_s=requests[-1].arrival_s,
     )
-    # Of each second, 1 / rate is a request's: the warm middle of the run is charged.
+
+
+def token_costs(rate: float) -> tuple[float, float, float]:
+    """Dollars of a million input and output tokens at a rate, and the idle share."""
+    load, price, found = LOADS[0], float(HOURLY["h100-sxm"]), charged_at(rate)
+    # Of each second, 1 / rate is a request's.
     each_s = 1 / (rate * found.elapsed_s)
     asked = f.INPUT_COST(
         price=price, prompt_gpu_s=found.prompts_s * each_s, prompt_len=load.prompt
@@ -83,7 +87,7 @@ def tokens_table() -> Table:
         cells = (f"{asked:.4f}", f"{told:.2f}", f"1 : {told / asked:.0f}")
         whole = f.BUSY_COST(price=float(HOURLY["h100-sxm"]), replica_rate=rate)
         rest = (f"{idle:.0%}", f"{float(whole):,.0f}")
-        rows.append((f"{rate:g} requests/s", *cells, *rest))
+        rows.append((_per_s(rate), *cells, *rest))
     for name, (first, second) in API_PRICES.items():
         ratio = float(second) / float(first)
         listed = (Sourced(f"{1e6 * float(p):.2f}", p) for p in (first, second))
@@ -94,6 +98,10 @@ def tokens_table() -> Table:
         "prices of 2024"
     )
     return Table(caption, columns, rows, band=CHARGED)
+
+
+def _per_s(rate: float) -> str:
+    return f"{rate:g} request{'' if rate == 1 else 's'}/s"
 
 
 def short(device: str) -> str:
@@ -146,11 +154,11 @@ def waits_table() -> Table:
     rows = []
     for law, lengths in LAWS.items():
         for busy in WAITS:
-            closed, found = waits(lengths, busy)
+            drawn, closed, found = waits(lengths, busy)
             rows.append(
                 (
                     law,
-                    f"{busy:.0%}",
+                    f"{drawn:.1%}",
                     si(closed, "s"),
                     si(found, "s"),
                     f"{found / closed:.2f}",
@@ -167,8 +175,8 @@ ROW_S, SHORT = 2e-5, 0.75  # seconds a token of a bare machine; share of short p
 
 def waits(
     lengths: tuple[int, int], busy: float, num: int = 20_000
-) -> tuple[float, float]:
-    """Mean wait by Pollaczek and Khinchine, and in the engine with one slot."""
+) -> tuple[float, float, float]:
+    """Busy share as drawn, mean wait by Pollaczek and Khinchine, and in the engine."""
     whole(of="request", most=MOST_REQUESTS, num=num)
     import numpy as np
 
@@ -184,7 +192,8 @@ def waits(
     ]
     one = Pool(IterationCost(row_s=ROW_S), Continuous(max_batch=1), kv_blocks=10**6)
     closed = f.QUEUE_S(arrival_rate=rate, service_square=square, service_s=mean)
-    return float(closed), float(simulate(requests, one).queue_s.mean())
+    waited_s = float(simulate(requests, one).queue_s.mean())
+    return rate * mean, float(closed), waited_s
 
 
 def at_level(

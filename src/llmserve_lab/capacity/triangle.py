@@ -179,19 +179,21 @@ def stored_tpot(tpot_s: float) -> int:
     return TPOTS_S.index(tpot_s)
 
 
-def goodput(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
+def goodput(
+    found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float, enough: float = ENOUGH
+) -> float:
     """Largest rate at which nine in ten keep both, between the rates on straight lines.
 
-    0 where they do not even at the lowest rate.
+    Or another share of the requests; 0 where it does not even at the lowest rate.
 
     Raises:
         ValueError: the targets are not among those that are stored.
     """
     at = stored_ttft(ttft_s), stored_tpot(tpot_s)
     shares = [each.kept[at[0]][at[1]] for each in found]
-    if shares[0] < ENOUGH:
+    if shares[0] < enough:
         return 0.0
-    return rate_kept([each.per_s for each in found], shares)
+    return rate_kept([each.per_s for each in found], shares, enough)
 
 
 def rate_in_time(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:

@@ -203,7 +203,9 @@ def points(load: Demand, name: str, hand: str) -> Points:
     }
 
 
-def rate_kept(rates: Sequence[float], shares: Sequence[float]) -> float:
+def rate_kept(
+    rates: Sequence[float], shares: Sequence[float], enough: float = ENOUGH
+) -> float:
     """Largest rate up to which enough is kept, on straight lines between the rates.
 
     Below the first rate the line starts at nothing asked, all kept.
@@ -217,8 +219,8 @@ def rate_kept(rates: Sequence[float], shares: Sequence[float]) -> float:
         )
     line = [(0.0, 1.0), *zip(rates, shares, strict=True)]
     for (low, above), (high, below) in pairwise(line):
-        if below < ENOUGH:
-            return low + (high - low) * (above - ENOUGH) / (above - below)
+        if below < enough:
+            return low + (high - low) * (above - enough) / (above - below)
     return float(rates[-1])
 
 

@@ -148,13 +148,40 @@ def slot_bytes() -> float:
     return float(log_of(running_example.model().name).peak) / float(DEFAULT_SEQS)
 
 
-def slots_at_full_length(tokens: int) -> int:
+def working_bytes(slots: int) -> float:
+    """Working space of a GPU: the larger of the trial's two phases.
+
+    The first runs dummy tokens through the layers, as measured on the nine servers; the
+    second samples a token in every slot.
+
+    Raises:
+        ValueError: there is no slot.
+    """
+    return max(float(beside_bytes()), beside_at(slots))
+
+
+def sampling_from() -> int:
+    """Fewest slots with which sampling, and not the tokens, makes the peak."""
+    return next(n for n in range(1, 1_024) if beside_at(n) > float(beside_bytes()))
+
+
+def slots_at_full_length(tokens: int, share: Cited = MEMORY_SHARE) -> int:
     """The largest limit on requests that fits at full length, its own room deducted."""
     blocks = -(-tokens // BLOCK)
     slots = 1
-    while with_kept(beside_at(slots + 1)) // blocks > slots:
+    while with_kept(working_bytes(slots + 1), share) // blocks > slots:
         slots += 1
     return slots
+
+
+def slots_by_division(tokens: int, share: Cited = MEMORY_SHARE) -> float:
+    """The same in one division: each request takes its blocks and its slot."""
+    known = room(share)
+    left = float(share) * float(known["usable_bytes"])
+    left -= running_example.model().weight_bytes()
+    left -= float(log_of(running_example.model().name).other)
+    each = -(-tokens // BLOCK) * BLOCK * running_example.model().kv_bytes_per_token()
+    return left / (each + slot_bytes())
 
 
 def served(reserved_tokens: float) -> int:

@@ -165,14 +165,21 @@ def hot_reads() -> float:
 
 
 @cache
-def hot_tokens(name: str, *, max_batch: int = WIDE_BATCH) -> float:
+def hot_tokens(
+    name: str, *, max_batch: int = WIDE_BATCH, many: int = NUM_REQUESTS
+) -> float:
     """Mean time of a token in the answers of the popular assistant, in seconds."""
-    requests = trace(rate=HOT_RATE, hot=HOT)
+    requests = trace(rate=HOT_RATE, hot=HOT, many=many)
     report = simulate(requests, _pool(ROUTINGS[name], max_batch=max_batch))
     ids = np.asarray(report.id, dtype=int)  # in the order in which they are complete
     popular = np.array([(requests[each].prefix or (1,))[0] == 0 for each in ids])
     written = np.array([requests[each].output_len > 1 for each in ids])
     return float(np.mean(np.asarray(report.tpot_s)[popular[written]]))
+
+
+def hot_hits(name: str) -> float:
+    """Share of all prompt tokens that a cache had in the same run."""
+    return routed(name, rate=HOT_RATE, hot=HOT, max_batch=WIDE_BATCH).hit_share
 
 
 def step_s(requests: int, held: float) -> float:

@@ -21,17 +21,17 @@ replica_rate = Positive(
     r"\lambda_{1}", "request/s", "goodput of one replica: the rate it carries in time"
 )
 input_cost = Quantity(
-    r"u_{\mathrm{in}}",
+    r"\mathrm{cost}_{\mathrm{in}}",
     "dollar/Mtoken",
     "cost of a million input tokens, replica busy",
 )
 output_cost = Quantity(
-    r"u_{\mathrm{out}}",
+    r"\mathrm{cost}_{\mathrm{out}}",
     "dollar/Mtoken",
     "cost of a million output tokens, replica busy",
 )
 busy_cost = Quantity(
-    r"u_{\mathrm{req}}",
+    r"\mathrm{cost}_{\mathrm{req}}",
     "dollar/Mrequest",
     "cost of a million requests, replica busy",
 )
@@ -39,7 +39,7 @@ used_share = Share(
     r"\varphi_{\mathrm{use}}", "dimensionless", "share of the capacity that is used"
 )
 paid_cost = Quantity(
-    r"u_{\mathrm{paid}}",
+    r"\mathrm{cost}_{\mathrm{paid}}",
     "dollar/Mrequest",
     "cost of a million requests, idle time included",
 )

@@ -18,6 +18,7 @@ from llmserve_lab.symptoms.dashboard import METRICS, Dashboard
 
 HELPS, NO_HELP = 1.3, 1.25  # times as good, at least and at most
 SEEDS = range(6)  # random loads on which every verdict holds
+PRICES = ("tokens_per_s", "ttft_p50")  # what a remedy may cost
 
 
 class Watchable(Protocol):
@@ -76,7 +77,6 @@ class Cause:
     setup: Callable[[int], Watchable]
     signs: tuple[Sign, ...]
     remedies: tuple[Remedy, ...]
-    goal: str = ""  # where it is another than that of the case
 
     def remedy(self, name: str) -> Remedy:
         """The remedy of this name.
@@ -95,8 +95,9 @@ class Cause:
 class Symptom:
     """A symptom with its causes; remedies are judged by the metric ``goal``.
 
-    ``rising`` says that more of the goal is better. ``question`` is what to ask of the
-    metrics to tell the causes apart.
+    ``rising`` says that more of the goal is better. ``beside`` are metrics that are
+    shown beside it, because a remedy may pay with them. ``question`` is what to ask of
+    the metrics to tell the causes apart.
     """
 
     key: str
@@ -110,6 +111,7 @@ class Symptom:
     healthy: Callable[[int], Watchable]
     healthy_load: str
     causes: tuple[Cause, ...]
+    beside: tuple[str, ...] = ()
 
     def cause(self, name: str) -> Cause:
         """The cause of this name.
@@ -141,9 +143,11 @@ class Symptom:
             raise ValueError(f"signs must point to one cause, got {names}")
         return found[0]
 
-    def goal_of(self, cause: Cause) -> str:
-        """The metric by which remedies of a cause are judged."""
-        return cause.goal or self.goal
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Metrics of its table: what to read, what is judged, and what it costs."""
+        read = (sign.metric for cause in self.causes for sign in cause.signs)
+        return tuple(dict.fromkeys((*read, self.goal, *self.beside, *PRICES)))
 
 
 @dataclass(frozen=True)
@@ -164,15 +168,27 @@ class RemedyTrial:
     @property
     def factor(self) -> float:
         """How many times as good the goal has become."""
-        goal = self.case.goal_of(self.cause)
-        before, after = self.before[goal], self.after[goal]
-        better, worse = (after, before) if self.case.rising else (before, after)
-        return better / worse if worse else inf
+        return self._gain(self.case.goal, rising=self.case.rising)
 
     @property
     def helped(self) -> bool:
         """Whether it became better by the least that counts as help."""
         return self.factor >= HELPS
+
+    @property
+    def price(self) -> tuple[str, ...]:
+        """What the remedy made worse, by as much as counts as help elsewhere."""
+        return tuple(
+            each
+            for each in dict.fromkeys((*self.case.beside, *PRICES))
+            if each in self.before.values
+            and self._gain(each, rising=each == "tokens_per_s") <= 1 / HELPS
+        )
+
+    def _gain(self, metric: str, *, rising: bool) -> float:
+        before, after = self.before[metric], self.after[metric]
+        better, worse = (after, before) if rising else (before, after)
+        return better / worse if worse else inf
 
     @property
     def as_said(self) -> bool:

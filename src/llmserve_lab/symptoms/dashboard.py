@@ -50,7 +50,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         ),
         "hit_share": Metric("prefix cache, tokens found", "share", _HITS),
         "queries": Metric(
-            "prefix cache, tokens asked", "token", "vllm:prefix_cache_queries"
+            "prefix tokens looked up", "token", "vllm:prefix_cache_queries"
         ),
         "acceptance": Metric(
             "drafts accepted", "share", "vllm:spec_decode_num_accepted_tokens"
@@ -62,18 +62,19 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             "tokens written, steady", "token/s", "vllm:generation_tokens"
         ),
         "long_gaps": Metric(f"gaps above {LONG_S:g} s per request", "gap", ITL),
+        "recomputed": Metric("tokens computed again", "share"),
         "worst_gap": Metric("longest pause of an answer, P90", "s"),
         "short_ratio": Metric("latency, short over long answers", "share"),
         "idle_slots": Metric("seats empty while requests wait", "share"),
-        "repeat_hits": Metric("tokens found, prompt repeated at once", "share"),
-        "gain": Metric("speed over the same load without drafts", "×"),
+        "repeat_hits": Metric(
+            "tokens found when another user asks within seconds", "share"
+        ),
+        "gain": Metric("tokens/s, over those without drafts", "×"),
         "scaling": Metric("tokens per GPU, over those before", "×"),
         "total": Metric("tokens of all GPUs, over those before", "×"),
         "itl_ratio": Metric("ITL, median, over that before", "×"),
         "mfu": Metric("MFU of iterations without prompts", "share"),
-        "decode_per_s": Metric(
-            "tokens written, in iterations without prompts", "token/s"
-        ),
+        "decode_per_s": Metric("tokens/s while no prompt is read", "token/s"),
         "prefill_wait": Metric("wait in the prefill pool, median", "s"),
         "transfer": Metric("KV transfer, median", "s", "vllm:nixl_xfer_time_seconds"),
         "balance_step": Metric("balancedness of a step", "share"),
@@ -126,6 +127,8 @@ def of_report(report: Report, more: Mapping[str, float] | None = None) -> Dashbo
     values = _latencies(report) | _gauges(steps) | dict(more or {})
     values["tokens_per_s"] = steady_tokens_per_s(report)
     values["preemptions"] = report.num_preemptions / report.num_requests
+    needed = int(report.prompt_len.sum() + report.output_len.sum())
+    values["recomputed"] = report.recomputed_tokens / needed
     return Dashboard(MappingProxyType(values), sampled(steps, report.elapsed_s))
 
 

@@ -57,7 +57,7 @@ def by_signs(panel: Mapping[str, float]) -> str:
     """Preemptions, then pauses, then the queue; refuse what fits no cause."""
     if panel["preemptions"] > 0.02:
         return "preemption"
-    if panel["worst_gap"] > 0.5 and panel["ttft_p50"] < 1.0:
+    if panel["long_gaps"] > 0.05 and panel["ttft_p50"] < 1.0:
         return "long prompts in one piece"
     if panel["ttft_p50"] < 1.0:
         return "healthy"
@@ -87,7 +87,6 @@ def check(diagnose: Diagnosis) -> str:
 
 SHOWN = (
     "ttft_p50",
-    "worst_gap",
     "queue_share",
     "preemptions",
     "long_gaps",

@@ -92,4 +92,4 @@ def table() -> Table:
         f"{row.accelerator.name}, {ENGINES[row.engine]}, "
         f"{row.prompt_len:,} + {row.output_len:,} tokens: measured"
     )
-    return Table(title, ("clients", "TTFT", "TPOT", "mean latency"), rows)
+    return Table(title, ("clients", "TTFT", "TPOT", "mean latency (computed)"), rows)

@@ -24,6 +24,8 @@ SPAN = "[5m]"
 PREEMPTED = "vllm:num_preemptions_total"
 LATENCY, TTFT = "vllm:e2e_request_latency_seconds", "vllm:time_to_first_token_seconds"
 QUEUE, ITL = "vllm:request_queue_time_seconds", "vllm:inter_token_latency_seconds"
+PREFILL = "vllm:request_prefill_time_seconds"
+WHOSE = "instance, engine"  # a server, and each of its data-parallel engines
 LONG_S = 0.5  # a gap that a reader sees, and a bound of a bucket
 TOKENS = "vllm:iteration_tokens_total"  # a histogram in spite of its name
 # Bounds of vLLM's buckets, vllm/v1/metrics/loggers.py.
@@ -141,9 +143,9 @@ class Increase:
     def text(self) -> str:
         """PromQL."""
         if self.le is None:
-            return f"sum by (instance) (increase({self.metric}{SPAN}))"
+            return f"sum by ({WHOSE}) (increase({self.metric}{SPAN}))"
         bucket = f'{self.metric}_bucket{{le="{float(self.le)}"}}'
-        return f"sum by (instance) (increase({bucket}{SPAN}))"
+        return f"sum by ({WHOSE}) (increase({bucket}{SPAN}))"
 
     def value(self, seen: Scrape) -> float:
         """The counter, or the cumulative count of the bucket.
@@ -216,7 +218,7 @@ class Quantile:
     @property
     def text(self) -> str:
         """PromQL."""
-        rates = f"sum by (le, instance) (rate({self.metric}_bucket{SPAN}))"
+        rates = f"sum by (le, {WHOSE}) (rate({self.metric}_bucket{SPAN}))"
         return f"histogram_quantile({self.q:g}, {rates})"
 
     def value(self, seen: Scrape) -> float:

@@ -18,7 +18,7 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
-from llmserve_lab.symptoms.case import Cause, Watchable
+from llmserve_lab.symptoms.case import Watchable
 from llmserve_lab.symptoms.dashboard import Dashboard, of_report
 from llmserve_lab.workloads import (
     Geometric,
@@ -142,16 +142,3 @@ def backlog(
             seed=seed,
         )
     )
-
-
-def recomputed_share(cause: Cause) -> float:
-    """What preempted requests compute again in a first run, as a share of its tokens.
-
-    Raises:
-        TypeError: the cause is not a run of the engine.
-    """
-    run = cause.setup(0)
-    if not isinstance(run, WatchedRun):
-        raise TypeError(f"cause must be a run of the engine, got {cause.name!r}")
-    ran = run.report()
-    return float(ran.recomputed_tokens / (ran.prompt_len.sum() + ran.output_len.sum()))

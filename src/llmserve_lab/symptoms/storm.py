@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 
-from llmserve_lab.checks import key_of, positive, whole_number
+from llmserve_lab.checks import at_least, key_of, positive, whole_number
 from llmserve_lab.engine import Chunked, IterationFrame, Request, simulate
 from llmserve_lab.engine.metrics.report import Report
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
@@ -26,20 +26,34 @@ def seats_at_most(longest: int) -> int:
     return num_blocks() // -(-whole_number("longest", longest, first=1) // BLOCK)
 
 
+def written_on_average(answer: float, cv: float) -> float:
+    """Tokens that a running answer has written at a random moment, on average.
+
+    ``cv`` is the standard deviation of the lengths over their mean. A random moment
+    meets long answers in proportion to their length, which makes the mean length that
+    it meets ``answer (1 + cv^2)``; on average half of that is written.
+
+    Raises:
+        ValueError: the length is not positive, or the deviation is negative.
+    """
+    at_least("cv", cv, 0)
+    return positive("answer", answer) * (1 + cv**2) / 2
+
+
 def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
     """Seats that hold requests of mean lengths, with ``spreads`` standard deviations.
 
-    Lengths are geometric. A geometric law forgets: an answer that is under way has on
-    average written as much as a whole one is long, so a seat holds ``prompt + answer``
-    tokens with the standard deviation of the two together.
+    Lengths are geometric. Then an answer that is under way has on average written as
+    much as a whole one is long, so a seat holds ``prompt + answer`` tokens with the
+    standard deviation of the two together. Blocks are whole: half of one is empty.
 
     Raises:
         ValueError: a length or the margin is not positive.
     """
     positive("prompt", prompt)
-    positive("answer", answer)
     positive("spreads", spreads)
-    room, mean = num_blocks() * BLOCK, prompt + answer
+    room = num_blocks() * BLOCK
+    mean = prompt + written_on_average(answer, cv=1) + BLOCK / 2
     # n mean + spreads spread sqrt(n) = room, solved for sqrt(n)
     margin = spreads * sqrt(prompt**2 + answer**2)
     root = (sqrt(margin**2 + 4 * mean * room) - margin) / (2 * mean)
@@ -49,11 +63,9 @@ def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
 def seats_in_numbers(prompt: int, answer: int) -> str:
     """The sum that :func:`seats_on_average` keeps below the cache, written out."""
     seats, spread = seats_on_average(prompt, answer), sqrt(prompt**2 + answer**2)
-    total = seats * (prompt + answer) + 2 * sqrt(seats) * spread
-    return (
-        f"{seats} · {prompt + answer:,} + 2 · {sqrt(seats):.2f} · {spread:,.0f} = "
-        f"{total:,.0f}"
-    )
+    each = prompt + answer + BLOCK // 2
+    total = seats * each + 2 * sqrt(seats) * spread
+    return f"{seats} · {each:,} + 2 · {sqrt(seats):.2f} · {spread:,.0f} = {total:,.0f}"
 
 
 def requests() -> list[Request]:

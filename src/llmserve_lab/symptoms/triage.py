@@ -23,7 +23,8 @@ class Goals:
     preempted: float = 0.02  # preemptions per request
     long_gaps: float = 0.05  # gaps above half a second, per request
     queued: float = 0.5  # share of TTFT
-    empty: float = 0.2  # share of the seats, while requests wait
+    hits: float = 0.5  # share of the prompt tokens that are looked up
+    found: float = 0.1  # of a beginning that comes again at once
     full: float = 0.95  # share of KV blocks in use
     claimed: float = 0.9  # blocks, of those that the GPU could hold
     in_front: float = 0.5  # share of the client's TTFT that the server does not see
@@ -55,19 +56,21 @@ class Branch:
 STORM = "a-preemption-storm-step-by-step"
 PAUSES = "answers-that-pause-two-causes"
 OTHERS = "nine-more-symptoms-and-what-tells-their-causes-apart"
-HEALTHY = Leaf("none of these", "leave the server as it is, and look at others")
-FRONT = Leaf(
-    "in front of the engine", "gateway, network, tokenisation", "when-it-fails"
-)
+FAILS = "when-it-fails"
+HEALTHY = Leaf("none of these", "leave the server as it is")
+ELSEWHERE = Leaf("not on this map", "its section above", OTHERS)
+FRONT = Leaf("in front of the engine", "gateway, network, tokenisation", FAILS)
 LITTLE = Leaf("little memory for the cache", "a larger share of the memory", STORM)
-OUTGROWN = Leaf("answers outgrow the cache", "fewer seats", STORM)
-FULL = Leaf("a full cache", "fewer bytes a token, or another GPU", OTHERS)
-FEW = Leaf("too few seats", "more seats", OTHERS)
-STATIC = Leaf("static batching", "continuous batching", OTHERS)
-OVERLOAD = Leaf("overload", "another replica, or fewer requests", "when-it-fails")
+OUTGROWN = Leaf("answers outgrow the cache", "fewer seats, or 8 bits", STORM)
+OFF = Leaf("caching is off", "turn it on", OTHERS)
+START = Leaf("prompts differ at the start", "what changes goes to the end", OTHERS)
+SCATTERED = Leaf("scattered and evicted", "route each to its replica", OTHERS)
+FULL = Leaf("a full cache", "8 bits, then another replica", OTHERS)
+FEW = Leaf("too few seats", "twice the seats", OTHERS)
+OVERLOAD = Leaf("overload", "another replica, or fewer requests", FAILS)
 LONG = Leaf("long prompts in one piece", "smaller chunks", PAUSES)
-PROMPTS = Leaf("long prompts", "tensor parallelism, prefix caching", OTHERS)
-BATCH = Leaf("a large batch", "cap the batch, or another replica", OTHERS)
+PROMPTS = Leaf("long prompts", "tensor parallelism, then larger chunks", OTHERS)
+BATCH = Leaf("a large batch", "cap it, or another replica", OTHERS)
 MIXED = Leaf("prompts among the decodes", "smaller chunks", OTHERS)
 
 G = Goals()
@@ -76,7 +79,7 @@ PERCENTILES = Branch(
     "inter_token_latency_seconds",
     lambda p, g: p["itl_p99"] > g.itl_p99_s,
     Branch(
-        f"Its median above {1e3 * G.itl_s:.0f} ms, too?",
+        f"Is its median above {1e3 * G.itl_s:.0f} ms, too?",
         "inter_token_latency_seconds",
         lambda p, g: p["itl_p50"] > g.itl_s,
         BATCH,
@@ -90,58 +93,93 @@ QUEUED = Branch(
     lambda p, g: p["kv_peak"] > g.full,
     FULL,
     Branch(
-        f"Are more than {G.empty:.0%} of the seats empty while requests wait?",
-        "num_requests_running below --max-num-seqs, num_requests_waiting above 0",
-        lambda p, g: p["idle_slots"] > g.empty,
-        STATIC,
+        f"Are all seats taken, is the median gap below {1e3 * G.itl_s / 2:.0f} ms, and "
+        "is half of the cache free?",
+        "num_requests_running beside --max-num-seqs",
+        lambda p, g: _twice_fits(p, g),
+        FEW,
+        OVERLOAD,
+    ),
+)
+PREFIXES = Branch(
+    "Does the counter of queries grow?",
+    "prefix_cache_queries_total",
+    lambda p, g: p["queries"] > 0,
+    Branch(
+        "Is a beginning found that another user sends within seconds?",
+        "the same counters, in a test on one replica",
+        lambda p, g: p["repeat_hits"] > g.found,
+        SCATTERED,
+        START,
+    ),
+    OFF,
+)
+SERVED = Branch(
+    f"Is the first token later than {G.ttft_s:g} s, and more than {G.queued:.0%} of "
+    "that queue time?",
+    "request_queue_time_seconds beside request_prefill_time_seconds",
+    lambda p, g: p["ttft_p50"] > g.ttft_s and p["queue_share"] > g.queued,
+    QUEUED,
+    Branch(
+        f"Are there more than {G.long_gaps:g} gaps above 0.5 s per request?",
+        "inter_token_latency_seconds",
+        lambda p, g: p["long_gaps"] > g.long_gaps,
+        LONG,
         Branch(
-            f"Is the median gap between tokens below {1e3 * G.itl_s:.0f} ms?",
-            "inter_token_latency_seconds",
-            lambda p, g: p["itl_p50"] < g.itl_s,
-            FEW,
-            OVERLOAD,
+            f"Is the first token later than {G.ttft_s:g} s all the same?",
+            "time_to_first_token_seconds",
+            lambda p, g: p["ttft_p50"] > g.ttft_s,
+            PROMPTS,
+            PERCENTILES,
         ),
     ),
 )
 TREE = Branch(
-    f"Does vLLM report less than {1 - G.in_front:.0%} of the TTFT at the client?",
-    "TTFT at the client beside time_to_first_token_seconds",
-    lambda p, g: p.get("in_front", 0.0) > g.in_front,
-    FRONT,
+    "Does the server draft, split its pools or batch statically, or did it just get "
+    "more GPUs?",
+    "its configuration",
+    lambda p, g: p.get("elsewhere", 0.0) > 0,
+    ELSEWHERE,
     Branch(
-        f"Are there more than {G.preempted:g} preemptions per request?",
-        "num_preemptions_total over e2e_request_latency_seconds_count",
-        lambda p, g: p["preemptions"] > g.preempted,
+        f"Does vLLM report less than {1 - G.in_front:.0%} of the TTFT at the client?",
+        "TTFT at the client beside time_to_first_token_seconds",
+        lambda p, g: p.get("in_front", 0.0) > g.in_front,
+        FRONT,
         Branch(
-            f"Has the server fewer than {G.claimed:.0%} of the KV blocks that this GPU "
-            "can hold?",
-            "cache_config_info beside the blocks that you computed",
-            lambda p, g: p["claimed"] < g.claimed,
-            LITTLE,
-            OUTGROWN,
-        ),
-        Branch(
-            f"Is the first token later than {G.ttft_s:g} s, and more than "
-            f"{G.queued:.0%} of that queue time?",
-            "request_queue_time_seconds over time_to_first_token_seconds",
-            lambda p, g: p["ttft_p50"] > g.ttft_s and p["queue_share"] > g.queued,
-            QUEUED,
+            f"Are there more than {G.preempted:g} preemptions per request?",
+            "num_preemptions_total over e2e_request_latency_seconds_count",
+            lambda p, g: p["preemptions"] > g.preempted,
             Branch(
-                f"Are there more than {G.long_gaps:g} gaps above 0.5 s per request?",
-                "inter_token_latency_seconds",
-                lambda p, g: p["long_gaps"] > g.long_gaps,
-                LONG,
-                Branch(
-                    f"Is the first token later than {G.ttft_s:g} s all the same?",
-                    "time_to_first_token_seconds",
-                    lambda p, g: p["ttft_p50"] > g.ttft_s,
-                    PROMPTS,
-                    PERCENTILES,
-                ),
+                f"Has it fewer than {G.claimed:.0%} of the KV blocks that this GPU "
+                "can hold?",
+                "cache_config_info beside the blocks that you computed",
+                lambda p, g: p["claimed"] < g.claimed,
+                LITTLE,
+                OUTGROWN,
+            ),
+            Branch(
+                f"Do prompts begin alike, and is less than {G.hits:.0%} of them found?",
+                "prefix_cache_hits_total over prefix_cache_queries_total",
+                lambda p, g: p.get("shared", 0.0) > 0 and p["hit_share"] < g.hits,
+                PREFIXES,
+                SERVED,
             ),
         ),
     ),
 )
+
+
+def _twice_fits(panel: Panel, goals: Goals) -> bool:
+    """Whether twice the seats keep the median gap and the cache below their limits.
+
+    An iteration of twice the requests takes at most twice as long, and its requests
+    hold at most twice the blocks.
+    """
+    return (
+        panel["running_most"] >= panel["seats"]
+        and 2 * panel["itl_p50"] < goals.itl_s
+        and 2 * panel["kv_peak"] < 1
+    )
 
 
 def cause_of(panel: Panel, goals: Goals | None = None) -> Leaf:
@@ -166,9 +204,21 @@ TRIED = (  # a case, a cause in it, and the leaf that its runs must be led to
     ("pauses", "long prompts in one piece", LONG),
     ("first-token", "too few seats", FEW),
     ("first-token", "long prompts", PROMPTS),
-    ("short-answers", "static batching", STATIC),
+    ("short-answers", "static batching", ELSEWHERE),
     ("short-answers", "a full batch", FEW),
+    ("idle-arithmetic", "few requests at a time", HEALTHY),
     ("idle-arithmetic", "a full cache", FULL),
     ("percentiles", "a large batch", BATCH),
     ("percentiles", "prompts among the decodes", MIXED),
+    ("prefix-cache", "caching is off", OFF),
+    ("prefix-cache", "prompts differ at the start", START),
+    ("prefix-cache", "scattered and evicted", SCATTERED),
+    ("speculation", "drafts are rejected", ELSEWHERE),
+    ("speculation", "a large batch", ELSEWHERE),
+    ("more-gpus", "an all-reduce between servers", ELSEWHERE),
+    ("more-gpus", "no more work to do", ELSEWHERE),
+    ("pools", "too few prefill GPUs", ELSEWHERE),
+    ("pools", "too few decode GPUs", ELSEWHERE),
+    ("pools", "a slow link", ELSEWHERE),
 )
+NAMED = sum(leaf not in (ELSEWHERE, HEALTHY) for *_, leaf in TRIED)

@@ -25,8 +25,8 @@ from llmserve_lab.page.palette import GREY, SERIES
 TOKEN = QuantityAxis(
     q.tail_tpot,
     "ms",
-    words="TPOT that nine in ten requests do not exceed, log",
-    domain=(5, 500),
+    words="TPOT of nine in ten at most, log",
+    domain=(3, 300),
     log=True,
 )
 MONEY = QuantityAxis(
@@ -90,7 +90,7 @@ def triangle() -> Any:
     words = (
         drawn.transform_window(place="row_number()", sort=[{"field": "r"}])
         .transform_filter("datum.place % 3 == 1")
-        .mark_text(align="left", dx=9, dy=-7, color=GREY.css, clip=True, fontSize=12)
+        .mark_text(align="right", dx=-9, dy=9, color=GREY.css, clip=True, fontSize=12)
         .encode(x=x, y=y, text="said:N")
     )
     return alt.layer(

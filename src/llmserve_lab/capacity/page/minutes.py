@@ -21,14 +21,14 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 
 QUEUE, KV = "waiting requests, 5 a replica", "KV cache in use, 80%"
-FLIGHT = "requests under way, 40 a replica"
+FLIGHT = "requests under way, 35 a replica"
 SHOWN = {
     "queue, slow start": (QUEUE, SLOW_S),
     "KV 80%, slow start": (KV, SLOW_S),
     "under way, slow start": (FLIGHT, SLOW_S),
     "under way, fast start": (FLIGHT, FAST_S),
 }
-ARRIVE, MISS = "arrive /s", "too late"
+ARRIVE, MISS = "arrive /s", "too late %"
 REPLICAS = tuple(f"replica {place}" for place in range(1, MOST + 1))
 LAST = int(LASTS_MIN) - 1  # the last minute that is seen to its end
 SEEN = 0.02  # share of a minute's requests below which a cell would be invisible
@@ -59,7 +59,7 @@ def burst_by_minute() -> StepFigure:
             "compute": "requests that arrive per second",
             "new": "replica that serves",
             "idle": "replica that starts: paid for, does not serve",
-            "other": "share of the minute's requests that miss a target",
+            "other": "percent of the requests that miss a target",
         },
         counters=(
             Counter("replicas that serve"),
@@ -83,9 +83,9 @@ def _log(run: Stored) -> StepLog:
         "rates": [_rate(at, arrived) for at in range(0, LAST, 2)],
         "runs": _runs(run),
         "late": [
-            _missed(at, run, arrived[at])
-            for at in range(LAST)
-            if run.missed[at] >= SEEN * arrived[at]
+            _missed(at, run, arrived)
+            for at in range(0, LAST, 2)
+            if sum(run.missed[at : at + 2]) >= SEEN * sum(arrived[at : at + 2])
         ],
     }
     return StepLog(tuple(frames), tables)
@@ -113,10 +113,11 @@ def _rate(at: int, arrived: list[int]) -> Row:
     return cell | {"faint": round(faint, 2)}
 
 
-def _missed(at: int, run: Stored, arrived: int) -> Row:
-    share = run.missed[at] / arrived
-    text = f"{share:.0%}".rstrip("%") if share >= 0.3 and at % 3 == 1 else ""
-    row = _cell(at, at + 1, MISS, "other", text)
+def _missed(at: int, run: Stored, arrived: list[int]) -> Row:
+    """Two minutes of requests that miss a target, in percent."""
+    end = min(at + 2, LAST)
+    share = sum(run.missed[at:end]) / sum(arrived[at:end])
+    row = _cell(at, end, MISS, "other", f"{100 * share:.0f}")
     return row | {"faint": round(0.05 + 0.95 * share, 2)}
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, Signal, scaled
 from llmserve_lab.capacity.loads import asked, ramp
-from llmserve_lab.capacity.page import stills
 from llmserve_lab.capacity.runs import HIGH, LOW
 from llmserve_lab.capacity.trace import MINUTE_S
 from llmserve_lab.capacity.triangle import LEVEL, pool
+from llmserve_lab.page.palette import GREEN, GREY
+from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.table import Table
-from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
+from llmserve_lab.page.widget import Bench, Choose, Turn
 
 WATCHED: dict[str, tuple[Signal, float]] = {
     "requests under way": ("requests", 1.0),
@@ -20,15 +25,45 @@ GOAL, GOAL_H = 0.98, 0.6  # share kept, and GPU-hours
 LASTS_MIN = 10.0
 
 
+KNOBS: dict[str, Choose | Turn] = {
+    "watched": Choose("watch", tuple(WATCHED), next(iter(WATCHED))),
+    "target": Turn("target of one replica", 1, 100, 35),
+    "cold": Turn("cold start, s", 10, 240, 120),
+    "fewest": Turn("replicas at least", 1, 4, 1),
+}
+
+
 def bench() -> Bench:
     """What is watched, its target, the cold start, the replicas to begin with."""
-    knobs: dict[str, Knob] = {
-        "watched": Choose("watch", tuple(WATCHED), next(iter(WATCHED))),
-        "target": Turn("target of one replica", 1, 100, 40),
-        "cold": Turn("cold start, s", 10, 240, 120),
-        "fewest": Turn("replicas at least", 1, 4, 1),
-    }
-    return Bench("Bench: scale before the burst hurts", knobs, show, stills.signals())
+    return Bench("Bench: scale before the burst hurts", KNOBS, show, opening())
+
+
+@figure_style()
+def opening() -> StaticFigure:
+    """Replicas that serve and that start at the settings with which the bench opens."""
+    from llmserve_lab.extras import pyplot as plt
+
+    opens: dict[str, Any] = {name: knob.default for name, knob in KNOBS.items()}
+    found = run(**opens)
+    kept, hours = found.kept(LEVEL), found.replica_s / 3600
+    figure, axes = plt.subplots(figsize=(4.7, 2.2))
+    edges = np.arange(len(found.minutes) + 1)
+    ready = np.array([each.ready for each in found.minutes])
+    both = ready + [each.starting for each in found.minutes]
+    filled: dict[str, Any] = {"fill": True, "alpha": 0.5}
+    axes.stairs(ready, edges, color=GREEN.light, label="serve", **filled)
+    axes.stairs(both, edges, baseline=ready, color=GREY.light, label="start", **filled)
+    axes.set(xlim=(0, len(ready)), xlabel="minute", ylabel="replicas")
+    axes.legend(loc="upper left")
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            f"As the bench opens, {kept:.0%} of the requests keep both targets, "
+            f"for {hours:.2f} GPU-hours."
+        ),
+        title="Replicas that start too late for a burst of ten minutes",
+        name="capacity.bench",
+    )
 
 
 def run(watched: str, target: int, cold: int, fewest: int) -> ScaledRun:

@@ -89,7 +89,7 @@ def waste() -> StaticFigure:
         axes.text(
             share - 0.02 if inside else share + later[row] + 0.02,
             row,
-            f"{share:.1%}" if share > 0.95 else f"{share:.0%}",
+            f"{share:.0%}",
             ha="right" if inside else "left",
             va="center",
             color="white" if inside else INK.light,
@@ -174,7 +174,7 @@ def routing() -> StaticFigure:
     left.barh(NAMES, hits, color=GREEN.light, height=0.6)
     for row, value in zip(rows, hits, strict=True):
         look: dict[str, Any] = {"va": "center", "ha": "center", "color": "white"}
-        left.text(value / 2, row, f"{value:.0f} %", **look)
+        left.text(value / 2, row, f"{value:.0f}%", **look)
     stats = {
         "mean": ([each.ttft_mean_s for each in found], GREY.light),
         "P95": ([each.ttft_p95_s for each in found], VERMILLION.light),
@@ -219,8 +219,8 @@ def hot() -> StaticFigure:
         figure,
         sentence=(
             f"{HOT_RATE:.0f} requests a second for {NUM_REQUESTS / HOT_RATE:.0f} s, "
-            f"half of them for one assistant. Mean over its answers; a replica runs up "
-            f"to {WIDE_BATCH:,} requests at a time."
+            f"half of them for one assistant. Mean over its answers; a replica has "
+            f"{WIDE_BATCH:,} slots."
         ),
         title="Affinity floods the replica of a very popular assistant",
         name="kv-memory.hot",
@@ -232,8 +232,8 @@ def returns() -> dict[str, Preempted]:
     swaps = {f"swap, {link / 1e9:.0f} GB/s": preempted(link) for link in LINKS}
     return swaps | {
         "recompute": preempted(None),
-        f"{SAFE_BATCH} at a time": preempted(None, max_batch=SAFE_BATCH),
-        f"{num_blocks():,} blocks": preempted(None, kv_blocks=num_blocks()),
+        f"admit {SAFE_BATCH}": preempted(None, max_batch=SAFE_BATCH),
+        "enough blocks": preempted(None, kv_blocks=num_blocks()),
     }
 
 
@@ -260,11 +260,11 @@ def preemption() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=(
-            f"{FULL_LOAD} requests and {FEW_BLOCKS:,} blocks. Green: nothing is "
-            f"preempted, because at most {SAFE_BATCH} requests run at a time, or "
-            "because there are more blocks. The pause is between two tokens of an "
-            "answer."
+            f"{FULL_LOAD} requests and {FEW_BLOCKS:,} blocks, but {num_blocks():,} in "
+            "the last row. Green: nothing is preempted, in the row above it because "
+            f"at most {SAFE_BATCH} requests run at a time. The pause is between two "
+            "tokens of an answer."
         ),
-        title="A preempted answer pauses for seconds either way",
+        title="Admitting fewer requests avoids the pauses",
         name="kv-memory.preemption",
     )

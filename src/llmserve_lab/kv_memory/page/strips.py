@@ -100,10 +100,11 @@ def reserved() -> StaticFigure:
         figure,
         sentence=(
             f"Three requests in a memory of {BLOCKS * SIZE} places; D has a prompt of "
-            f"{prompt} tokens and will have {final} in the end. Above it needs {LIMIT} "
-            f"places in one piece, in the middle {final}, below two free blocks, "
-            "wherever they lie."
+            f"{prompt} tokens and will have {final} in the end. In the first row it "
+            f"needs {LIMIT} places in one piece, in the second {final}, in the third "
+            "two free blocks, which need not lie together. The gap after A in the "
+            "second row is what a request left that is done."
         ),
-        title="Reserved memory is full while places are empty",
+        title="With reservations D must wait beside empty places",
         name="kv-memory.reserved",
     )

@@ -101,12 +101,15 @@ GPUS = Symptom(
     question="Have the tokens of all GPUs together become fewer?",
     machine="Llama-3.1-70B in BF16 on H100 SXM, four and then eight",
     healthy=lambda seed: _closed(TWO_REPLICAS, 2 * CLIENTS, seed),
-    healthy_load="256 clients, 1,000 + 200 tokens, two replicas of TP 4",
+    healthy_load=(
+        "256 clients, 1,000 + 200 tokens, two copies of the model, each cut over four "
+        "GPUs; before: four GPUs that serve the same clients"
+    ),
     causes=(
         Cause(
             "an all-reduce between servers",
-            f"{CLIENTS} clients, 1,000 + 200 tokens, TP 8 over two servers of four "
-            "with one port each",
+            f"{CLIENTS} clients, 1,000 + 200 tokens, one model cut over two servers of "
+            "four GPUs with one network port each",
             lambda seed: _closed(TWO_SERVERS, CLIENTS, seed),
             (Sign("total", most=0.9),),
             (
@@ -118,7 +121,7 @@ GPUS = Symptom(
                     "--data-parallel-size 2",
                 ),
                 Remedy(
-                    "a port for every GPU",
+                    "a network port for every GPU",
                     True,
                     _laid_out(replace(TWO_SERVERS, nics=4)),
                     "parallelism",
@@ -133,7 +136,7 @@ GPUS = Symptom(
         ),
         Cause(
             "no more work to do",
-            "2 requests/s of 1,000 + 200 tokens, two replicas of TP 4",
+            "2 requests/s of 1,000 + 200 tokens, two copies, each cut over four GPUs",
             lambda seed: _open(TWO_REPLICAS, seed),
             (Sign("total", least=0.9),),
             (

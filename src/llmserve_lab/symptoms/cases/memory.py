@@ -12,6 +12,7 @@ from llmserve_lab.kv_memory.machine import SHARE_NOW, num_blocks
 from llmserve_lab.running_example import share
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE
+from llmserve_lab.symptoms.dashboard import steady_window_s
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
@@ -130,13 +131,22 @@ STORM = Symptom(
             ),
         ),
     ),
+    beside=("recomputed",),
 )
 
 
 def _decoding(served: WatchedRun, report: Report) -> Mapping[str, float]:
-    """What iterations without prompts make of the peak, and how much they write."""
+    """What iterations without prompts make of the peak, and how much they write.
+
+    Those of the steady window: in its ramp and its drain few requests run.
+    """
     assert report.log is not None, "kept by every run"
-    steps = [each for each in report.log if not each.chunks]
+    begin_s, end_s = steady_window_s(report)
+    steps = [
+        each
+        for each in report.log
+        if not each.chunks and begin_s <= each.start_s < end_s
+    ]
     seconds = sum(each.end_s - each.start_s for each in steps)
     computing = sum(each.compute_s for each in steps)
     tokens = sum(each.decode_rows * each.count for each in steps)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from llmserve_lab.engine import Acceptance, Chunked, Report, Speculation
 from llmserve_lab.kv_memory.machine import BLOCK
 from llmserve_lab.speculative.machine import SMALL, draft_cost, fits, usual
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE
+from llmserve_lab.symptoms.dashboard import steady_tokens_per_s
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
@@ -43,11 +42,10 @@ def _speculating(n_draft: int, law: Acceptance, seed: int) -> Speculation:
 
 
 def _drafted(served: WatchedRun, report: Report) -> Mapping[str, float]:
-    """Accepted over proposed drafts, and the pace over that of a run without drafts."""
+    """Accepted over proposed drafts, and the rate over that of a run without drafts."""
     speculation = served.pool.speculation
-    pace = float(np.median(report.tpot_s))
     plain = replace(served, deployment=replace(served.pool, speculation=None))
-    gain = float(np.median(plain.report().tpot_s)) / pace
+    gain = steady_tokens_per_s(report) / steady_tokens_per_s(plain.report())
     if speculation is None:
         return {"gain": gain}
     passes = report.gaps.count
@@ -119,7 +117,7 @@ SPECULATION = Symptom(
             (Sign("acceptance", least=0.25),),
             (
                 Remedy(
-                    "turn it off from so many requests on",
+                    "no drafts in large batches",
                     True,
                     changed(speculation=None),
                     "speculative_decoding",

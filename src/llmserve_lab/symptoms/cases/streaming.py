@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from llmserve_lab.engine import Chunked
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import CHUNK, MACHINE, MANY, calm
+from llmserve_lab.symptoms.cases.memory import EIGHT_BITS
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
@@ -88,7 +91,6 @@ PAUSES = Symptom(
                     "--max-num-batched-tokens 1024",
                 ),
             ),
-            goal="preemptions",
         ),
     ),
 )
@@ -134,13 +136,13 @@ BATCH = Symptom(
                 ),
                 Remedy(
                     "smaller chunks",
-                    False,
+                    True,
                     changed(policy=Chunked(2048, SEATS)),
                     "continuous_batching",
                     "--max-num-batched-tokens 2048",
                 ),
+                replace(EIGHT_BITS, helps=False),
             ),
-            goal="itl_p50",
         ),
         Cause(
             "prompts among the decodes",
@@ -165,4 +167,5 @@ BATCH = Symptom(
             ),
         ),
     ),
+    beside=("itl_p50",),
 )

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.table import Table
-from llmserve_lab.symptoms.case import watched
+from llmserve_lab.symptoms.case import Symptom, watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.dashboard import Dashboard, Series
 from llmserve_lab.symptoms.page import pause
+from llmserve_lab.symptoms.page.tables import Remedies
 from llmserve_lab.symptoms.served import WatchedRun
 
 GAME: dict[str, tuple[str, str]] = {
@@ -193,11 +195,40 @@ def pair() -> Board:
     )
 
 
+def place(who: str) -> tuple[Symptom, str]:
+    """The case of a dashboard, and the name of its cause.
+
+    Raises:
+        ValueError: there is no such dashboard.
+    """
+    key_of("who", who, GAME)
+    key, cause = GAME[who]
+    return case(key), cause
+
+
+@dataclass(frozen=True, repr=False)
+class Narrow(Remedies):
+    """Two columns of numbers, in low rows."""
+
+    def _repr_html_(self) -> str:
+        """The table's HTML."""
+        return (
+            super()._repr_html_().replace("catalog remedies", "catalog remedies panels")
+        )
+
+
 @cache
-def game() -> Table:
-    """The three dashboards whose causes are to be named, beside a healthy one."""
-    caption = f"A healthy server and three dashboards, {SIMULATED}"
-    return without_names(_watched(GAME), caption)
+def dashboard(who: str) -> Narrow:
+    """One of the dashboards whose causes are to be named: before a change, and now.
+
+    Raises:
+        ValueError: there is no such dashboard.
+    """
+    of, cause = place(who)
+    before, now = (panel(watched(of, each)) for each in (None, cause))
+    names = [each for each in now if {before[each], now[each]} != {"–"}]
+    rows = [(name, before[name], now[name]) for name in names]
+    return Narrow(f"{who.capitalize()}, {SIMULATED}", ("panel", "before", "now"), rows)
 
 
 def bench_picture() -> StaticFigure:

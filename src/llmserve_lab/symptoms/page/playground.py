@@ -41,6 +41,6 @@ def show(*, cause: str, remedy: str, seed: int) -> str:
         for name, value in trial.before.values.items()
         if name in trial.after.values
     ]
-    judged = METRICS[of.goal_of(found)].words
+    judged = METRICS[of.goal].words
     title = f"{found.name}, {remedy}: judged by {judged}"
     return Table(title, ("metric", "before", "after"), rows)._repr_html_()

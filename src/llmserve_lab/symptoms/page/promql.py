@@ -14,9 +14,11 @@ from llmserve_lab.symptoms.prometheus import (
     ITL,
     LATENCY,
     PREEMPTED,
+    PREFILL,
     QUEUE,
     SPAN,
     TTFT,
+    WHOSE,
     Quantile,
     Scrape,
 )
@@ -25,7 +27,7 @@ from llmserve_lab.symptoms.served import WatchedRun
 
 def rate(metric: str) -> str:
     """Increase of a counter per second, for each server."""
-    return f"sum by (instance) (rate({metric}{SPAN}))"
+    return f"sum by ({WHOSE}) (rate({metric}{SPAN}))"
 
 
 P99 = 0.99
@@ -39,7 +41,7 @@ ROWS = (
     (
         "queue time, share of TTFT",
         "histogram",
-        f"{rate(f'{QUEUE}_sum')} / {rate(f'{TTFT}_sum')}",
+        f"{rate(f'{QUEUE}_sum')} / ({rate(f'{QUEUE}_sum')} + {rate(f'{PREFILL}_sum')})",
     ),
     (
         "preemptions per request",
@@ -87,4 +89,5 @@ def rules() -> str:
 
 def _broken(text: str) -> str:
     """A query in lines that a page can show: PromQL reads over their ends."""
-    return re.sub(r" ([-/>]) ", r"\n  \1 ", text)
+    text = re.sub(r" ([-/>]) ", r"\n  \1 ", text)
+    return text.replace(" (increase", " (\n    increase")

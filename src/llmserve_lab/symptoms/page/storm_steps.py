@@ -167,7 +167,7 @@ def _sentence(name: str, at: int) -> str:
             "is preempted after this iteration."
         )
     if done := frame.ids("finished"):
-        said.append(f"{_names(done)} writes its last token and leaves.")
+        said.append(f"{_names(done)} writes its last token, and leaves after it.")
     if at == len(played) - 1:
         said.append(f"All four took {at + 1} iterations, {1e3 * ends:,.0f} ms.")
     return " ".join(said)

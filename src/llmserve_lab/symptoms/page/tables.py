@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
-from llmserve_lab.symptoms.case import (
-    HELPS,
-    Cause,
-    RemedyTrial,
-    Symptom,
-    trials,
-    tried,
-    watched,
-)
-from llmserve_lab.symptoms.cases import CASES, case
-from llmserve_lab.symptoms.dashboard import METRICS
+from llmserve_lab.symptoms.case import Remedy, RemedyTrial, trials, watched
+from llmserve_lab.symptoms.cases import case
+from llmserve_lab.symptoms.dashboard import METRICS, Dashboard
 
-HELPED, NOT = "yes", "no"
-CAPTION = "Nine symptoms: a row is a cause, and a run (simulated: no measured error)"
+HELPED, COSTS, NOT = "helps", "helps, at a price", "in vain"
+BEFORE, AFTER = "as it is", "→ "
+WORSE = "(worse)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +29,9 @@ class Remedies(Table):
         html = html.replace("<ol ", "<ul ").replace("</ol>", "</ul>")
         html = re.sub(r"(?<=\d) (?=(?:ms|s)\b)", "&nbsp;", html)
         head, _, body = html.partition("<tbody>")
+        body = body.replace(
+            '<tr><th scope="row">→ ', '<tr><th scope="row" class="try">→ '
+        )
         rows = body.split("<tr>")
         return head + "<tbody>" + "<tr>".join(_labelled(row, labels) for row in rows)
 
@@ -56,150 +53,69 @@ def number(metric: str, value: float) -> str:
     return f"{value:.2f}" if unit == "preemption" else f"{value:,.0f}"
 
 
-def signs(of: Symptom, cause: Cause) -> str:
-    """What the signs of a cause showed, metric by metric."""
-    seen = watched(of, cause.name)
-    return ", ".join(
-        f"{METRICS[each].words} {number(each, seen[each])}"
-        for each in dict.fromkeys(sign.metric for sign in cause.signs)
-    )
-
-
 WRITTEN = (
     "tokens/s: written in the second half of the time in which requests arrive, so "
     "that start and end do not count; a server with a queue also works off "
     "what came before"
 )
+SHORT = {"tokens_per_s": "tokens/s"}
 
 
 def tried_on(key: str) -> Table:
-    """Every remedy of a case, in the same run before and after.
+    """Every cause of a case as it is, and below it each remedy in the same run.
 
     Raises:
         ValueError: there is no such case.
     """
     of = case(key)
-    done = trials(of)
-    goals = dict.fromkeys(of.goal_of(cause) for cause in of.causes)
-    shown = {each: METRICS[each].words for each in goals}
-    for metric, words in (("tokens_per_s", "tokens/s"), ("ttft_p50", "TTFT, median")):
-        if any(metric in each.before.values for each in done):
-            shown.setdefault(metric, words)
-    rows = [
-        (
-            f"{each.cause.name}: {each.remedy.words}",
-            HELPED if each.helped else NOT,
-            *(_both(each, metric) for metric in shown),
-        )
-        for each in done
-    ]
-    columns = ("cause: remedy", "helps?", *shown.values())
-    notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
-    calm = watched(of)[of.alarm.metric]
-    notes.append(
-        f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
-        f"{number(of.alarm.metric, calm)}. All simulated: no error was measured."
-    )
-    if key in ("preemption-storm", "short-answers"):  # the first, and the oddest
+    calm, done = watched(of), trials(of)
+    known = {name for each in done for name in each.before.values}
+    shown = [each for each in of.shown if each in known]
+    rows = [("a healthy server", "", *(_cell(each, calm) for each in shown))]
+    for cause in of.causes:
+        seen = watched(of, cause.name)
+        rows.append((cause.name, BEFORE, *(_cell(each, seen) for each in shown)))
+        rows += [
+            (
+                f"{AFTER}{each.remedy.words}",
+                verdict(each),
+                *(_cell(name, each.after, each.price) for name in shown),
+            )
+            for each in done
+            if each.cause is cause
+        ]
+    words = (SHORT.get(each, METRICS[each].words) for each in shown)
+    columns = ("cause and remedies", "verdict", *words)
+    loads = [f"{each.name}: {each.load}" for each in of.causes]
+    notes = [f"Healthy: {of.healthy_load}. {'; '.join(loads)}."]
+    named = dict.fromkeys(_option(each.remedy) for each in done if each.remedy.option)
+    if named:
+        notes.append(f"In vLLM: {'; '.join(named)}.")
+    if key == "preemption-storm":  # the first table
         notes.append(f"{WRITTEN}.")
-    caption = f"{of.title}: before → after ({of.machine})"
+    caption = (
+        f"{of.title}, judged by {METRICS[of.goal].words} "
+        f"({of.machine}; simulated: no error was measured)"
+    )
     return Remedies(caption, columns, rows, notes=notes)
 
 
-def _both(trial: RemedyTrial, metric: str) -> str:
-    """A metric before and after, or a dash where the run has none."""
-    if metric not in trial.before.values:
+def _option(remedy: Remedy) -> str:
+    """What is turned in vLLM; a size that the row names is not said again."""
+    sized = remedy.words != remedy.name
+    option = remedy.option.split()[0] if sized else remedy.option
+    return f"{remedy.name}: {option}"
+
+
+def verdict(trial: RemedyTrial) -> str:
+    """Whether the goal became better, and whether something else became worse."""
+    if not trial.helped:
+        return NOT
+    return COSTS if trial.price else HELPED
+
+
+def _cell(metric: str, seen: Dashboard, worse: Sequence[str] = ()) -> str:
+    """A metric, marked where a remedy made it worse; a dash where there is none."""
+    if metric not in seen.values:
         return "–"
-    before, after = (number(metric, each[metric]) for each in trial.pair)
-    return f"{before} → {after}"
-
-
-OTHERS = tuple(each for each in CASES if each.key not in ("pauses", "preemption-storm"))
-
-
-@dataclass(frozen=True, repr=False)
-class LookAlikes(Remedies):
-    """A symptom's first cell spans the rows of its causes."""
-
-    def _repr_html_(self) -> str:
-        """The table's HTML."""
-        html = super()._repr_html_().replace("catalog remedies", "catalog alike", 1)
-        empty, spans = '<th scope="row"></th>', [1]
-        for symptom, *_ in self.rows[1:]:
-            if symptom:
-                spans.append(1)
-            else:
-                spans[-1] += 1
-        html = html.replace(empty, "")
-        left = iter(spans)
-        return re.sub(
-            '<th scope="row">',
-            lambda _: f'<th scope="rowgroup" rowspan="{next(left)}">',
-            html,
-        )
-
-
-def look_alikes() -> Table:
-    """The later symptoms: what separates their causes, what helps, what is in vain."""
-    rows = []
-    for of in OTHERS:
-        asked = list(dict.fromkeys(s.metric for c in of.causes for s in c.signs))
-        goals = dict.fromkeys(of.goal_of(cause) for cause in of.causes)
-        words, judged = (
-            "; ".join(METRICS[each].words for each in names) for names in (asked, goals)
-        )
-        for at, cause in enumerate(of.causes):
-            seen = watched(of, cause.name)
-            done = [tried(of, cause.name, each.name) for each in cause.remedies]
-            read = "; ".join(number(each, seen[each]) for each in asked)
-            rows.append(
-                (
-                    "" if at else f"{of.title}. Read: {words}. Goal: {judged}",
-                    f"{cause.name}: {read}",
-                    _changes(done, helps=True),
-                    _changes(done, helps=False),
-                )
-            )
-    columns = (
-        "symptom, what to read, and the goal",
-        "cause: what was read",
-        "helps: goal before → after",
-        "in vain: goal before → after",
-    )
-    return LookAlikes(CAPTION, columns, rows)
-
-
-def _changes(done: list[RemedyTrial], *, helps: bool) -> str:
-    """Remedies of one verdict with what they did to the metric that judges them."""
-    return "; ".join(
-        f"{each.remedy.words}: {_both(each, each.case.goal_of(each.cause))}"
-        for each in done
-        if each.remedy.helps is helps
-    )
-
-
-def markdown_rows() -> str:
-    """Every cause with all its remedies, each a link to the chapter that explains it.
-
-    Markdown, for the notebook's text: there a link leads to another page, and a test
-    compares what stands there.
-    """
-    lines = []
-    for of in CASES:
-        lines.append(f"- **{of.title}**")
-        for cause in of.causes:
-            good, vain = (
-                ", ".join(
-                    f"[{each.name}]({each.chapter}.ipynb)"
-                    for each in cause.remedies
-                    if each.helps is helps
-                )
-                for helps in (True, False)
-            )
-            lines.append(f"  - *{cause.name}*: {good}; in vain: {vain}")
-    return "\n".join(lines)
-
-
-def threshold() -> str:
-    """From which factor on a remedy counts as a help."""
-    return f"{100 * (HELPS - 1):.0f}%"
+    return number(metric, seen[metric]) + (f" {WORSE}" if metric in worse else "")

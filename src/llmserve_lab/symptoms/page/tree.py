@@ -11,16 +11,20 @@ from llmserve_lab.symptoms.triage import TREE, Branch, Leaf
 ROW = "display:flex;flex-wrap:wrap;align-items:center;gap:.35rem .6rem;text-align:left"
 ASKED = (
     f"flex:1 1 14rem;border:1px solid {BLUE.css};border-radius:.4rem;"
-    "padding:.35rem .6rem"
+    "padding:.1rem .6rem"
 )
 FOUND = (
     f"flex:1 1 13rem;border-left:4px solid {GREEN.css};padding:.2rem .6rem;"
     "text-align:left"
 )
 SMALL = f"display:block;font-size:.88em;color:{GREY.css};overflow-wrap:anywhere"
-DOWN = f"margin:0 0 0 1.2rem;padding:.1rem .5rem;border-left:2px solid {GREY.css}"
-NESTED = f"flex:1 1 13rem;border-left:4px solid {BLUE.css};padding:.2rem .6rem"
-WHOLE = "font-size:.85rem;line-height:1.35;text-align:left"
+DOWN = (
+    "margin:0 0 0 1.2rem;line-height:1.1;padding:0 .5rem;"
+    f"border-left:2px solid {GREY.css}"
+)
+NESTED = f"margin:.2rem 0 .2rem 2.2rem;padding:0 .6rem;border-left:4px solid {BLUE.css}"
+YES = tag("span", "yes →")
+WHOLE = "font-size:.82rem;line-height:1.2;text-align:left"
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class DecisionTree:
     def _repr_html_(self) -> str:
         head = number_of_figure(self.name) + escape(self.title)
         title = tag("p", head, class_="live-title")
-        inside = f"{title}\n{tag('div', _trunk(self.root), style=WHOLE)}"
+        inside = f"{title}\n{tag('div', _drawn(self.root), style=WHOLE)}"
         return tag("figure", inside, class_="static words", style=ON_WHITE)
 
 
@@ -48,48 +52,33 @@ def _lines(of: Branch | Leaf, indent: str) -> list[str]:
     return [f"{indent}{of.words} ({of.metric})", *yes, *_lines(of.no, indent)]
 
 
-def _trunk(of: Branch | Leaf) -> str:
-    """A question with its branch, and below it what comes after no."""
+def _drawn(of: Branch | Leaf) -> str:
+    """A question; what yes leads to beside or below it, what no leads to under it."""
     if isinstance(of, Leaf):
         return _leaf(of)
     asked = tag("div", _question(of), style=ASKED)
-    row = tag("div", f"{asked}<span>yes →</span>{_branch(of.yes)}", style=ROW)
-    return f"{row}{tag('div', 'no ↓', style=DOWN)}{_trunk(of.no)}"
-
-
-def _branch(of: Branch | Leaf) -> str:
-    """What comes after yes: a cause, or further questions, each in its line."""
-    if isinstance(of, Leaf):
-        return _leaf(of)
-    parts, word = [_question(of)], "yes"
-    while isinstance(of, Branch):
-        parts.append(f"{word} → {_named(of.yes)}")
-        if isinstance(of.no, Branch):
-            parts.append(f"no → {_question(of.no)}")
-        else:
-            parts.append(f"no → {_named(of.no)}")
-        of = of.no
-    lines = "".join(tag("div", part) for part in parts)
-    return tag("div", lines, style=NESTED)
+    if isinstance(of.yes, Leaf):
+        row = tag("div", f"{asked}{YES}{_leaf(of.yes)}", style=ROW)
+    else:
+        inside = tag("div", f"{YES}{_drawn(of.yes)}", style=NESTED)
+        row = tag("div", asked, style=ROW) + inside
+    return f"{row}{tag('div', 'no ↓', style=DOWN)}{_drawn(of.no)}"
 
 
 def _question(of: Branch) -> str:
     return escape(of.words) + tag("span", escape(of.metric), style=SMALL)
 
 
-def _named(of: Branch | Leaf) -> str:
-    assert isinstance(of, Leaf), "a branch asks one question after another"
+def _leaf(of: Leaf) -> str:
     name = escape(of.cause)
     linked = tag("a", name, href=f"#{of.section}") if of.section else name
-    return f"<strong>{linked}</strong>: {escape(of.remedy)}"
-
-
-def _leaf(of: Leaf) -> str:
-    return tag("div", _named(of), style=FOUND)
+    return tag("div", f"<strong>{linked}</strong>: {escape(of.remedy)}", style=FOUND)
 
 
 def first_measurement() -> DecisionTree:
     """The tree of this page: what to measure first, and where each answer leads."""
     return DecisionTree(
-        "Ask from the top: the first yes leads to the cause", "symptoms.map", TREE
+        "Each question leads on, until a green line names a cause",
+        "symptoms.map",
+        TREE,
     )

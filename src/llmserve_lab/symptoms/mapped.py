@@ -1,0 +1,43 @@
+"""What the map asks of a run: its dashboard, and what the owner of a server knows."""
+
+from __future__ import annotations
+
+from llmserve_lab.engine import Chunked, Pool
+from llmserve_lab.kv_memory.machine import num_blocks
+from llmserve_lab.symptoms.case import Symptom
+from llmserve_lab.symptoms.dashboard import computed_requests
+from llmserve_lab.symptoms.served import WatchedRun
+from llmserve_lab.symptoms.triage import Leaf, cause_of
+
+
+def panel_of(run: WatchedRun) -> dict[str, float]:
+    """What the map asks for.
+
+    Beside the dashboard: the seats, the share of the blocks that the GPU can hold,
+    whether prompts begin alike, and whether the server is one that the map leaves out.
+    """
+    seen, pool = run.observe(), run.deployment
+    found = dict(seen.values)
+    if not isinstance(pool, Pool) or not isinstance(pool.policy, Chunked):
+        return found | {"elsewhere": 1.0}
+    log = run.report().log
+    assert log is not None, "every watched run keeps its log"
+    return found | {
+        "elsewhere": float(pool.speculation is not None or run.before is not None),
+        "seats": float(pool.policy.max_batch * pool.replicas),
+        "running_most": float(max(map(computed_requests, log)) * pool.replicas),
+        "claimed": seen["blocks"] / num_blocks(),
+        "shared": float(any(each.prefix for each in run.requests)),
+    }
+
+
+def led_to(of: Symptom, cause: str | None = None, seed: int = 0) -> Leaf:
+    """Where the map leads a cause's run, or the healthy one.
+
+    Raises:
+        TypeError: it is not a run of the engine.
+    """
+    run = (of.healthy if cause is None else of.cause(cause).setup)(seed)
+    if not isinstance(run, WatchedRun):
+        raise TypeError(f"cause must be a run of the engine, got {cause!r}")
+    return cause_of(panel_of(run))
