@@ -121,7 +121,7 @@ KEPT: dict[str, list[str]] = {
         "alone_ms ‘large GPU’ ‘not speed’",
         ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
         "fewer ‘many tensor-parallel’ ‘not fit’",
-        "busy_eight ‘less than’ miss",
+        "‘With one’ busy_eight ‘less than’ miss",
         "ds_even",
     ],
     "quantization": [

@@ -9,12 +9,11 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "Equal numbers": 8 / 15,
     },
     "parallelism.bubble": {"idle time over working": 15 / 12},
-    "parallelism.bytes": {"all-reduces there are": 1 / 2},
     "parallelism.follow-up": {
-        "have keys and values, too": 60 / 63,
-        "nothing is cached": 3 / 63,
+        "have keys and values, too": 20 / 24,
+        "nothing is cached": 4 / 24,
     },
-    "parallelism.even": {"kept eight times": 8},
+    "parallelism.even": {"kept twice": 1 / 2},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -44,22 +43,18 @@ ASKED: dict[str, tuple[str, ...]] = {
         "the most tokens per second",
     ),
     "parallelism.predict-runs": (
-        "dealt in runs",
+        "dealt in stretches",
         "its last",
         "all tokens before it",
         "How many times the mean",
     ),
     "parallelism.bubble": ("twelve chunks", "four stages", "stand idle"),
-    "parallelism.bytes": (
-        "as many bytes leave the GPUs of the group",
-        "as leave those of the pipeline",
-    ),
     "parallelism.follow-up": (
-        "60,000 tokens, which is cached",
-        "3,000 tokens more",
+        "20,000 tokens, which is cached",
+        "4,000 tokens more",
         "does pass-KV send as pass-Q",
     ),
-    "parallelism.even": ("Eight GPUs", "must keep", "the same memory"),
+    "parallelism.even": ("Sixteen GPUs", "must keep", "the same memory"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

@@ -8,13 +8,17 @@ import pytest
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.engine.timing.load import IterationLoad
+from llmserve_lab.how_wrong import fairness
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import CHOSEN_LINKS, DEVICE, MODEL, served
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight
+from llmserve_lab.parallelism.page import stills
 from llmserve_lab.parallelism.page.playground import bench
 from llmserve_lab.parallelism.page.stills import (
     ONE_PORT,
+    PANELS,
     SHOWN,
+    TIE,
     decode_ms,
     first_ms,
     layout,
@@ -71,6 +75,45 @@ def test_the_winners_that_the_page_names() -> None:
     assert min(SHOWN, key=first_ms) == "TP 4 × PP 2"
     assert decode_ms("TP 8", 8) < 0.87 * decode_ms("TP 4 × DP 2", 8)
     assert decode_ms("TP 8", 256) > 1.2 * decode_ms("TP 4 × DP 2", 256)
+
+
+def test_no_layout_is_among_the_best_for_every_goal() -> None:
+    """The title of the picture, and which layouts it frames together."""
+    level = [stills.tied(value, long_is_good=long) for _, value, _, long in PANELS]
+    assert not set.intersection(*map(set, level))
+    assert level[0] == ("TP 8", "TP 4 × DP 2", "TP 4 × PP 2")
+    assert level[1:] == [("PP 8",), ("TP 4 × PP 2",)]
+    assert len({first_ms(name) < first_ms("PP 8") for name in SHOWN}) == 2
+    few = {name: decode_ms(name, 8) for name in level[0]}
+    assert sorted(few.values())[1] > (1 + TIE) * few["TP 8"]
+
+
+def test_a_tie_is_as_wide_as_the_mean_error_on_measured_servers() -> None:
+    labels = {"model": "llama-3-70b", "engine": "vllm", "system": "h100-sxm"}
+    assert fairness.mean_of(**labels) == pytest.approx(TIE, abs=0.005)
+
+
+def test_a_pipeline_of_two_servers_holds_more_than_replicas_and_starts_sooner() -> None:
+    """What the page says against replicas, and what it says for them."""
+    two, pipe = layout("TP 4 × DP 2"), layout("TP 4 × PP 2")
+    assert pipe.first_token_s(8192, 2048) < 0.7 * two.first_token_s(8192, 2048)
+    assert pipe.held_tokens() > 1.4 * two.held_tokens()
+    copy = MODEL.params_total * 2 / MODEL.kv_bytes_per_token(2)
+    assert pipe.held_tokens() - two.held_tokens() == pytest.approx(copy, abs=2)
+    limit = 0.9 * float(DEVICE.usable_bytes)
+    filled = two.held_tokens() // 2 * MODEL.kv_bytes_per_token(2)
+    assert 4 * limit == pytest.approx(filled + 2 * MODEL.params_total, rel=1e-5)
+
+
+def test_a_model_for_two_servers_wants_a_pipeline_between_them() -> None:
+    """Llama-3.1-405B: too large for one server; sixteen ranks copy its KV heads."""
+    group, pipe = map(stills.two_of_eight, ("TP 16", "TP 8 × PP 2"))
+    assert 8 * float(DEVICE.usable_bytes) < group.cost().weight_bytes
+    assert group.cost().kv_copies == 2 and pipe.cost().kv_copies == 1
+    assert pipe.held_tokens() == pytest.approx(2 * group.held_tokens(), abs=2)
+    assert pipe.prefill_rate(2048) > 1.6 * group.prefill_rate(2048)
+    assert pipe.first_token_s(8192, 2048) < group.first_token_s(8192, 2048)
+    assert 1 < pipe.decode(64, 1000).token_s / group.decode(64, 1000).token_s < 1.2
 
 
 def test_replicas_are_two_servers_of_their_own() -> None:

@@ -63,6 +63,36 @@ def test_a_group_beats_a_pipeline_at_least_latency_as_reported() -> None:
     assert predicted / reported - 1 == pytest.approx(0.08, abs=0.01)
 
 
+def test_the_table_has_only_what_was_not_taken_from_its_own_measurement() -> None:
+    """The slower peak is the million's own time: a product, not a prediction."""
+    run = long_context.LONG_PREFILLS[-1]
+    slower = published.costs()[published.WAYS[2]].row_s
+    assert slower == pytest.approx(
+        published.costs()["16 bits"].row_s * 989.4e12 / published.implied_peak(),
+        rel=1e-3,
+    )
+    share = published.flops(run.tokens) / published.implied_peak() / 128
+    assert share == pytest.approx(0.63 * float(run.seconds))
+    assert published.WAYS[2] not in published.TABLED
+
+
+def test_every_line_of_the_table_closes_on_its_own_numbers() -> None:
+    """Parts add up to the whole, and the whole gives the error, as they are printed."""
+    for row in published.table().rows:
+        parts, fixed, whole, measured = (
+            float(str(cell).split()[0]) for cell in row[2:6]
+        )
+        assert parts + fixed == pytest.approx(whole, abs=0.0011)
+        printed = str(row[6]).replace("−", "-").split()[0]
+        assert round(100 * (whole / measured - 1)) == int(printed)
+
+
+def test_eight_bits_speed_up_products_and_leave_attention_alone() -> None:
+    plain, light = (published.costs()[way] for way in published.TABLED)
+    assert light.pair_s == plain.pair_s and light.row_s < plain.row_s
+    assert light.weights_s == plain.weights_s / 2
+
+
 def test_the_utilisation_is_that_of_a_slower_peak() -> None:
     reached = published.flops(MILLION.tokens) / 77 / 128
     assert reached / published.implied_peak() == pytest.approx(0.63)

@@ -32,7 +32,7 @@ one_score = Coefficient(
 )
 one_head = Coefficient("1", "head/layer", "a rank keeps at least one head", value=1.0)
 all_reduces_per_layer = Coefficient(
-    "2", "1/layer", "two all-reduces per block", value=2.0
+    "2", "1/layer", "two all-reduces per layer", value=2.0
 )
 token_a_step = Coefficient(
     "1", "token/request", "one token per request and step", value=1.0

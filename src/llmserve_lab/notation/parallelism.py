@@ -81,12 +81,13 @@ miss_share = Positive(
 busiest = Positive(
     r"\rho_{\mathrm{last}}",
     "dimensionless",
-    "attention of the last rank over the mean, tokens dealt in runs",
+    "attention of the last rank over the mean, each rank with one stretch of tokens",
 )
 busiest_endless = Positive(
     r"\rho_{\mathrm{last}}^{\infty}",
     "dimensionless",
-    "the same for a prompt much longer than the group has ranks",
+    "attention of the last rank over the mean, each rank with one stretch of a very "
+    "long prompt",
 )
 ring_rows = Positive(
     r"n_{\mathrm{ring}}",

@@ -1,4 +1,4 @@
-"""Dealing tokens to ranks: in one run each, or zig-zag, an early and a late piece each.
+"""Dealing tokens to ranks: one stretch each, or zig-zag, an early and a late piece.
 
 Under a causal mask a late token sees more keys than an early one, so that equal numbers
 of tokens are not equal work.
@@ -17,7 +17,7 @@ Deal = Callable[[int, int], list[Integers]]
 
 
 def contiguous(n_tokens: int, num_ranks: int) -> list[Integers]:
-    """Places of each rank's tokens: the first run, the second, ….
+    """Places of each rank's tokens: the first stretch, the second, ….
 
     Raises:
         ValueError: there is no token or rank, or the ranks do not divide the tokens.

@@ -15,7 +15,7 @@ from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism.arguments import DEVICE, MODEL, over, sizes_of
+from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
 
 NVLINK = catalog.link("nvlink4")
 
@@ -63,7 +63,7 @@ class GpuLayout:
     def cost(self) -> IterationCost:
         """An iteration of all layers of a replica, if its GPUs did them in turn."""
         cost = running_example.served_by(
-            self.model, self.device, tp=self.tp, link=self.link
+            self.model, self.device, tp=self.tp, link=self._joining()
         )
         if self.servers == 1:
             return cost
@@ -74,6 +74,17 @@ class GpuLayout:
             collective_s=calls * (2 * one - two),
             collective_row_s=calls * (two - one),
         )
+
+    def _joining(self) -> Link:
+        """A link that joins the whole group; over several servers, the one between."""
+        return (self.between or self.link) if self.servers > 1 else self.link
+
+    def held_tokens(self) -> int:
+        """Tokens that the caches of all GPUs have room for beside the weights."""
+        cost, room = self.cost(), float(on(self.device)["hbm_bytes"])
+        gpus = self.replicas * self.stages * self.tp
+        left = gpus * room - self.replicas * cost.weight_bytes
+        return max(0, int(left / (cost.kv_bytes_per_token * cost.kv_copies)))
 
     def all_reduce_s(self, rows: int) -> float:
         """Seconds of an all-reduce of so many rows over several servers.

@@ -16,6 +16,16 @@ from llmserve_lab.parallelism.arguments import MODEL, sizes_of
 GPUS, ROWS = 8, 1000
 
 
+OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "TP": ("tensor-parallel",),
+        "PP": ("pipeline-parallel",),
+        "CP": ("context-parallel", "decode-context"),
+        "DP and data-parallel attention": ("data-parallel",),
+    }
+)
+
+
 @dataclass(frozen=True)
 class Axis:
     """One way to cut a model, a request or a batch."""
@@ -24,7 +34,6 @@ class Axis:
     stores: str
     sends: str
     phase: str
-    flag: str
 
 
 AXES: Mapping[str, Axis] = MappingProxyType(
@@ -34,42 +43,36 @@ AXES: Mapping[str, Axis] = MappingProxyType(
             "1/g of the weights; of the cache 1/g, but at least one KV head",
             "two all-reduces in each layer",
             "both, inside a server: it makes each token faster",
-            "tensor-parallel",
         ),
         "sequence (SP)": Axis(
             "the rows between TP's matrices",
-            "as TP, and 1/g of the rows between blocks",
+            "as TP, and 1/g of the rows between the matrices",
             "a reduce-scatter and an all-gather for each all-reduce",
             "prefill: norms and residuals are done once",
-            "sequence-parallel",
         ),
         "pipeline (PP)": Axis(
             "the stack of layers",
             "1/p of weights and cache",
             "the rows, at each border",
             "prefill, and models that fill more than a server",
-            "pipeline-parallel",
         ),
         "context (CP)": Axis(
             "the tokens of one request",
             "all weights (with TP in a rank: a part); 1/g of the cache",
             "blocks of keys and values, or of queries, round a ring",
-            "prefill of very long prompts; in decode for a long cache",
-            "context-parallel",
+            "prefill of very long prompts; in decode where TP copies the cache",
         ),
         "data (DP): replicas": Axis(
             "the requests, whole models apart",
             "all weights; the cache of its own requests",
             "nothing",
             "models that fit into one server, or less",
-            "data-parallel",
         ),
         "data-parallel attention": Axis(
-            "the batch, in attention; the FFN as TP or EP",
+            "the batch, in attention; the feed-forward network as TP, or by experts",
             "all of attention's weights; the cache of its own requests",
             "an all-gather and a reduce-scatter of rows in each layer",
             "decode of models with few KV heads or a latent",
-            "data-parallel",
         ),
     }
 )
@@ -105,11 +108,13 @@ def the_map() -> Table:
     ]
     columns = ("axis", "for", "cuts", "each GPU stores", "sends")
     options = "; ".join(
-        f"{name}: {engines.named(axis.flag).name}" for name, axis in AXES.items()
+        f"{short}: {', '.join(engines.named(flag).name for flag in flags)}"
+        for short, flags in OPTIONS.items()
     )
     note = (
-        f"Bytes: all that leaves {GPUS} GPUs while {MODEL.name} in 16 bits reads a "
-        f"prompt of {ROWS:,} tokens."
+        f"Bytes: all that leaves {GPUS} GPUs while {ROWS:,} rows go through "
+        f"{MODEL.name} in 16 bits: one prompt, or in the last two lines a batch of "
+        "requests shared out to the GPUs."
     )
-    engine = f"In vLLM {engines.VERSION}: {options}."
+    engine = f"In vLLM {engines.VERSION}: {options}. Sequence parallelism has none."
     return Table("Six ways to cut", columns, rows, [note, engine])

@@ -25,6 +25,7 @@ class BlockHeld:
 
     ``largest`` is the largest score yet, ``total`` the sum of exp(score − largest),
     ``mixed`` the values mixed with these weights; ``pairs`` of this step, both tokens.
+    ``scores`` are of the last token with each key of the block, none for a later key.
     """
 
     block: int
@@ -33,6 +34,7 @@ class BlockHeld:
     total: float
     mixed: float
     sent_bytes: int
+    scores: tuple[float | None, ...]
 
 
 def on_rank(rank: Rank) -> tuple[BlockHeld, ...]:
@@ -57,7 +59,9 @@ def on_rank(rank: Rank) -> tuple[BlockHeld, ...]:
         largest, total = new, sum_
         pairs = sum(int((dealt[block] <= q).sum()) for q in dealt[here])
         sent = sum(record.wire.sent_bytes for record in rank.records)
-        steps.append(BlockHeld(block, pairs, largest, total, mixed, sent))
+        each = zip(seen, QUERIES[last] * held[:, 0], strict=True)
+        told = tuple(float(score) if sees else None for sees, score in each)
+        steps.append(BlockHeld(block, pairs, largest, total, mixed, sent, told))
     return tuple(steps)
 
 

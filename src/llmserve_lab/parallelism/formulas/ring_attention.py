@@ -67,8 +67,8 @@ BUSIEST = Formula(
         (2 * n_rows - n_rows / n_ranks + one_row) / (n_rows + one_row)
     ),
     title="Attention of the last rank over the mean",
-    source="counted: the last run of the prompt sees all before it",
-    holds="causal attention, tokens dealt in runs; dealt zig-zag it is 1",
+    source="counted: the last stretch of the prompt sees all before it",
+    holds="causal attention, each rank has one stretch; dealt zig-zag it is 1",
 )
 BUSIEST_ENDLESS = Formula(
     result=q.busiest_endless,

@@ -68,7 +68,7 @@ def pipe_rate() -> LiveFigure:
     models = {each.name: {**sizes_of(each), **common} for each in MODELS_SHOWN}
     return LiveFigure(
         name="pipe-rate",
-        title="A pipeline is paid for in batches: as many as stages fill it",
+        title="Throughput grows until as many batches as stages are in flight",
         chart=charts.pipe_rate,
         controls=(
             _slider("n_stages", 4.0, "Stages, a GPU each"),
@@ -90,13 +90,14 @@ def pipe_rate() -> LiveFigure:
             Verdict("fits", "In its memory", "stage_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
-            "{model}: the stages of its pipeline number {n_stages}, each an H100 SXM, "
-            "and the link is {link}. The batches in flight number {n_batches} (the "
+            "{model}: its pipeline has {n_stages}, each an H100 SXM, "
+            "and the link is {link}. In flight are {n_batches} (the "
             "framed bar), with {batch} in each. "
             "The time from token to token (over the bars, in ms) is {pipe_token_s}, "
             "and the pipeline makes {pipe_rate}; its bubble, the share of time in "
             "which a stage has nothing to do, is {decode_bubble}. Weights and cache of "
-            "a GPU take {stage_bytes}: {fits}. A dashed outline has no room."
+            "a GPU take {stage_bytes}: {fits}. A dashed bar has no room in "
+            "memory. The times are predicted: no pipeline was measured."
         ),
         goal=Goal(
             f"Llama-3.1-70B: at least {WANTED:,} tokens per second, at most "

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from llmserve_lab.catalog import MODELS
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism.arguments import MODEL, sizes_of
+from llmserve_lab.parallelism.arguments import MODEL, attention_bytes, sizes_of
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout
 from llmserve_lab.parallelism.page import stills
 
@@ -14,12 +15,16 @@ TWELVE = {"n_stages": 4.0, "n_batches": 12.0}
 LLAMA = sizes_of(MODEL)
 EIGHT = {"n_ranks": 8.0}
 KV = float(LLAMA["kv_bytes_per_token"])
-QUERY = float(f.QUERY_BYTES_PER_TOKEN.at(LLAMA))
-DEEPSEEK = {
-    "attn_bytes": 10.49e9,
-    "n_ranks": 8.0,
-    "kv_bytes_per_token": 35_136.0,
-    "kv_copies": 8.0,
+BIG = MODELS["llama-3.1-405b"]
+BIG_SIZES = sizes_of(BIG)
+BIG_KV = float(BIG_SIZES["kv_bytes_per_token"])
+BIG_QUERY = float(f.QUERY_BYTES_PER_TOKEN.at(BIG_SIZES))
+ASKED, CACHED = 4_000, 20_000
+SIXTEEN = {
+    "attn_bytes": round(float(attention_bytes(MODEL)), -8),
+    "n_ranks": 16.0,
+    "kv_bytes_per_token": KV,
+    "kv_copies": 2.0,
 }
 
 
@@ -56,9 +61,9 @@ predict_runs = Question(
     name="parallelism.predict-runs",
     kind="predict",
     prompt=(
-        "A very long prompt is dealt in runs: GPU 0 has its first eighth, GPU 7 its "
-        "last. A token looks at all tokens before it. How many times the mean of all "
-        "eight does GPU 7 compute in attention?"
+        "A very long prompt is dealt in stretches: GPU 0 has its first eighth, GPU 7 "
+        "its last. A token looks at all tokens before it. How many times the mean of "
+        "all eight does GPU 7 compute in attention?"
     ),
     answer=lambda: f.BUSIEST_ENDLESS.at(EIGHT),
     rel_tol=0.01,
@@ -118,68 +123,55 @@ bubble = Question(
         f"{si(f.PREFILL_BUBBLE.at(TWELVE), 'dimensionless')}."
     ),
 )
-bytes_ratio = Question(
-    name="parallelism.bytes",
-    prompt=(
-        f"{MODEL.name} has {MODEL.n_layers} layers. Eight GPUs serve it, once as a "
-        "tensor-parallel group, once as a pipeline of eight stages. How many times as "
-        "many bytes leave the GPUs of the group as leave those of the pipeline?"
-    ),
-    answer=lambda: 1 / float(f.PIPE_SHARE.at(LLAMA)),
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: 2.0 * MODEL.n_layers,
-            "So many all-reduces there are; each sends every row about twice.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.PIPE_SHARE.link}, turned round: twice two all-reduces in each "
-        f"of {MODEL.n_layers} layers, {1 / float(f.PIPE_SHARE.at(LLAMA)):.0f}."
-    ),
-)
 follow_up = Question(
     name="parallelism.follow-up",
     prompt=(
-        "A user has pasted a report of 60,000 tokens, which is cached on a ring of "
-        f"GPUs, and asks a question of 3,000 tokens more. In {MODEL.name} a token "
-        f"leaves {KV:,.0f} bytes of keys and values, and pass-Q sends {QUERY:,.0f} "
+        f"A user has pasted a report of {CACHED:,} tokens, which is cached on a ring "
+        f"of GPUs, and asks a question of {ASKED:,} tokens more. In {BIG.name} a token "
+        f"leaves {BIG_KV:,.0f} bytes of keys and values, and pass-Q sends "
+        f"{BIG_QUERY:,.0f} "
         "bytes for each new token. How many times as many bytes does pass-KV send "
         "as pass-Q?"
     ),
-    answer=lambda: KV * 63_000 / (QUERY * 3_000),
+    answer=lambda: BIG_KV * (CACHED + ASKED) / (BIG_QUERY * ASKED),
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: KV * 60_000 / (QUERY * 3_000),
+            lambda: BIG_KV * CACHED / (BIG_QUERY * ASKED),
             "The new tokens have keys and values, too.",
         ),
-        Hint(lambda: KV / QUERY, "That is for a prompt of which nothing is cached."),
+        Hint(
+            lambda: BIG_KV / BIG_QUERY,
+            "That is for a prompt of which nothing is cached.",
+        ),
     ),
     why=lambda: (
-        "Pass-KV sends the keys and values of all 63,000 tokens, pass-Q the queries "
-        f"of 3,000: {KV * 63_000 / (QUERY * 3_000):.2f} times."
+        f"Pass-KV sends the keys and values of all {CACHED + ASKED:,} tokens, pass-Q "
+        f"the queries of {ASKED:,}: "
+        f"{BIG_KV * (CACHED + ASKED) / (BIG_QUERY * ASKED):.3f} times. More than one "
+        "token in sixteen is new, so here pass-KV sends less."
     ),
 )
 even = Question(
     name="parallelism.even",
     prompt=(
-        "Eight GPUs serve DeepSeek-V3 in 8 bits. Attention's weights that tensor "
-        "parallelism would cut have 10.49 GB; a token leaves 35,136 bytes, a latent "
-        "that every tensor-parallel rank must keep. With how many cached tokens in "
+        f"Sixteen GPUs serve {MODEL.name} in 16 bits. Attention's weights that tensor "
+        f"parallelism would cut have {SIXTEEN['attn_bytes'] / 1e9:.1f} GB; a token "
+        f"leaves {KV:,.0f} bytes, and with eight key–value heads two tensor-parallel "
+        "ranks must keep each of them. With how many cached tokens in "
         "all do cut attention and data-parallel attention take the same memory?"
     ),
-    answer=lambda: f.EVEN_TOKENS(**DEEPSEEK),
+    answer=lambda: f.EVEN_TOKENS(**SIXTEEN),
     unit="token",
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: 8 * float(f.EVEN_TOKENS(**DEEPSEEK)),
-            "Cut, each token is kept eight times; uncut, once.",
+            lambda: float(f.EVEN_TOKENS(**SIXTEEN)) / 2,
+            "Cut, each token is kept twice; uncut, once. One copy is the difference.",
         ),
     ),
     why=lambda: (
-        f"Equation {f.EVEN_TOKENS.link}: seven more copies of the weights against "
-        f"seven more copies of the cache, {si(f.EVEN_TOKENS(**DEEPSEEK), 'token', 5)}."
+        f"Equation {f.EVEN_TOKENS.link}: fifteen more copies of the weights against "
+        f"one more copy of the cache, {si(f.EVEN_TOKENS(**SIXTEEN), 'token', 5)}."
     ),
 )

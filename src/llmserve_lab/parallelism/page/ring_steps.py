@@ -35,7 +35,7 @@ def ring_of_blocks() -> StepFigure:
         ),
         logs={LOG: _log(ranks)},
         stills=((LOG, 0), (LOG, 1), (LOG, 3)),
-        start=3,
+        start=0,
         legend={
             "new": "the GPU's own two queries",
             **{
@@ -95,22 +95,37 @@ def _cells(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
 
 
 def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
-    """The GPU's name, and the running maximum and sum of its later token."""
+    """The GPU's name; scores of its later token, and the softmax that it keeps."""
     x, y = PLACES[gpu]
     late = zigzag(TOKENS, GPUS)[gpu][-1] + 1
     names = [
         {"x": x + 2.05, "y": y - 0.4, "text": f"GPU {gpu}"},
-        {"x": x + 2.05, "y": y + 1.4, "text": f"token {late} knows"},
     ]
     known = [
         {
-            "max": {**here, "y": y + 1.95, "text": f"max {held.largest:.1f}"},
-            "sum": {**here, "y": y + 2.5, "text": f"sum {held.total:.2f}"},
+            "scores": {
+                **here,
+                "y": y + 1.4,
+                "text": f"scores of token {late}: {_scores(held)}",
+            },
+            "sums": {
+                **here,
+                "y": y + 1.95,
+                "text": f"max {held.largest:.1f}, sum {held.total:.2f}",
+            },
+            "mixed": {**here, "y": y + 2.5, "text": f"output {held.mixed:.2f}"},
         }
         for held in steps
         for here in ({"x": x + 2.05},)
     ]
     return [*names, *lifetimes(known)]
+
+
+def _scores(held: BlockHeld) -> str:
+    """One for each key of the block; a dash where the mask hides a later key."""
+    return ", ".join(
+        "–" if each is None else f"{each:.1f}".replace("-", "−") for each in held.scores
+    )
 
 
 def _links(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
@@ -125,7 +140,7 @@ def _links(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     return [
         {
             **ends,
-            "ink": "communication",
+            "ink": LETTERS[steps[frame - 1].block],
             "since": frame,
             "until": frame + 1,
         }
@@ -139,7 +154,7 @@ def _sent(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     if y == y2:  # over the arrow
         here = {"x": (x + x2) / 2 + 2.05, "y": y + 0.05}
     else:  # towards the middle of the picture
-        inward = 1.6 if x < 5 else -1.6
+        inward = 0.75 if x < 5 else -0.75
         here = {"x": x + 2.05 + inward, "y": (y + y2) / 2 + 1.05}
     return [
         {

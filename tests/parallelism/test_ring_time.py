@@ -1,0 +1,72 @@
+"""Times of a ring, laid out hop by hop; and how far below its limit it still pays."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmserve_lab import catalog
+from llmserve_lab.parallelism import formulas as f
+from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
+from llmserve_lab.parallelism.ring_time import BETWEEN, RingTime, follow_up_s, fresh
+
+BIG = catalog.model("llama-3.1-405b")
+
+
+def limit(model: catalog.ModelShape = MODEL) -> int:
+    known = (sizes_of(model), on(DEVICE), over(BETWEEN))
+    return round(float(f.RING_ROWS.at(*known)))
+
+
+def by_hand(rows: int, ranks: int) -> float:
+    """Seconds by which the attention of all layers ends later than without hops."""
+    known = sizes_of(MODEL)
+    rate = float(over(BETWEEN)["link_bw"]) * float(over(BETWEEN)["eff_link"])
+    flops = float(DEVICE.peak("bf16")) * float(on(DEVICE)["eff_compute"])
+    layers = MODEL.n_layers
+    hop_s = rows * float(known["kv_bytes_per_token"]) / layers / rate
+    step_s = rows**2 / 2 * float(known["attn_flops_per_pair"]) / layers / flops
+    late_s = 0.0
+    for _ in range(layers):
+        arrived = free = 0.0
+        for hop in range(ranks):
+            arrived = hop * hop_s if hop_s > step_s else arrived
+            free = max(free, arrived) + step_s
+        late_s += free - ranks * step_s
+    return late_s
+
+
+@pytest.mark.parametrize(("rows", "ranks"), [(500, 4), (3148, 16), (7000, 4)])
+def test_what_shows_is_what_attention_waits_for(rows: int, ranks: int) -> None:
+    assert fresh(rows, ranks).exposed_s == pytest.approx(by_hand(rows, ranks), rel=1e-6)
+
+
+def test_the_limit_is_where_hops_begin_to_show() -> None:
+    for model in (MODEL, BIG):
+        n = limit(model)
+        assert fresh(round(0.99 * n), 4, model).exposed_s > 0
+        assert fresh(round(1.01 * n), 4, model).exposed_s == 0
+    assert limit(BIG) == pytest.approx(limit() / 2, abs=1)
+
+
+def test_a_ring_below_its_limit_is_still_far_faster_than_one_rank() -> None:
+    """Hops that show are no reason for one server: products are shared out as well."""
+    half = fresh(limit() // 2, 16)
+    assert half.exposed_s > 0.2 * half.seconds
+    assert half.speedup > 11
+    assert fresh(1000, 4).speedup > 3
+
+
+def test_a_question_on_a_cached_prompt_waits_less_with_pass_q() -> None:
+    hop, step, shown = follow_up_s(60_000, 3_000, 4, "pass-KV")
+    assert hop > 4 * step and shown == pytest.approx(3 * (hop - step))
+    q_hop, q_step, q_shown = follow_up_s(60_000, 3_000, 4, "pass-Q")
+    assert q_hop < q_step == step
+    assert 3 * shown / 4 > q_shown > 0  # its outputs come back in the open
+
+
+def test_a_ring_refuses_what_it_cannot_share() -> None:
+    assert RingTime(1.0, 1.0, 4.0).speedup == 2
+    with pytest.raises(ValueError, match="ranks must be at least 1, got 0"):
+        fresh(10, 0)
+    with pytest.raises(ValueError, match="method must be"):
+        follow_up_s(1, 1, 2, "decode")  # type: ignore[arg-type]
