@@ -238,7 +238,7 @@ def test_the_sources_are_those_that_were_measured() -> None:
     for run, curve in zip(BATCH_RUNS, EAGLE_CURVES, strict=True):
         assert run.task == curve.name
         assert curve.tokens[2] == pytest.approx(run.tokens, abs=0.005)
-    assert rows["EAGLE"][2:] == ("2.25", "2.33", "2.35")
+    assert rows["EAGLE"][2:-1] == ("2.25", "2.33", "2.35")
     for name in ("EAGLE", "EAGLE-3"):
         head = measured.run_of(name)
         lines = measured.predicted_line(head)[1], measured.measured_line(head)[1]
@@ -249,17 +249,13 @@ def test_the_sources_are_those_that_were_measured() -> None:
         assert all(a > b > 1 for a, b in zip(eagle.tokens, text.tokens, strict=True))
     edits, guessed = TEXT_CURVES[2].tokens[2], EAGLE_CURVES[2].tokens[2]
     copied = edits / m.round_s(1, 3, m.LOOKUP)
-    assert copied > guessed / m.round_s(1, 3, m.HEAD)  # fewer tokens, but no pass
-
-
-def test_a_head_s_cost_on_the_slider_is_the_measured_one() -> None:
-    for run, shown in zip(HEAD_RUNS, (0.11, 0.15), strict=True):
-        ratio = 1e-3 * measured.measured_line(run)[1] / m.plain_s(1)
-        assert shown in figures.COSTS and ratio == pytest.approx(shown, abs=0.005)
-    figure = figures.when_drafts_lose()
-    for batch in figures.BATCHES:
-        known = figure.values(batch=batch, draft_cost=0.11)
-        assert known["speculative_speedup"] > 1
+    headed = guessed / m.round_s(1, 3, m.HEAD)
+    assert copied > headed  # fewer tokens, but no pass
+    drafts = measured.measured_best(measured.run_of("EAGLE"))
+    error = abs(measured.off(measured.run_of("EAGLE"), drafts))
+    assert copied / headed - 1 < error  # so it is a tie
+    assert copied * m.plain_s(1) / BATCH_RUNS[2].gains[1] - 1 < error
+    assert [rows[name][-1] for name in ("EAGLE", "EAGLE-3")] == ["2.29", "2.79"]
 
 
 def test_the_stills_say_their_numbers() -> None:

@@ -9,11 +9,9 @@ accept_fall = Share(
     "dimensionless",
     "factor by which that chance falls from one draft to the next",
 )
-draft_place = Count(
-    r"i_{\mathrm{d}}", "dimensionless", "place of a draft in its chain, from 1 on"
-)
+draft_place = Count("v", "dimensionless", "place of a draft in its chain, from 1 on")
 survival = Quantity(
-    r"s_{i_{\mathrm{d}}}",
+    "s_{v}",
     "dimensionless",
     "chance that this draft and all before it are kept",
     maximum=1,

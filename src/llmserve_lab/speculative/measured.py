@@ -122,6 +122,24 @@ def measured_line(run: HeadRun) -> tuple[float, float]:
     return float(fixed), float(slope)
 
 
+def shares(run: HeadRun) -> tuple[float, float]:
+    """The measured line in plain passes: what is fixed beyond one, and a draft."""
+    fixed, slope = measured_line(run)
+    plain_ms = 1e3 * m.plain_s(1)
+    return fixed / plain_ms - 1, slope / plain_ms
+
+
+def falling_of(run: HeadRun) -> Acceptance:
+    """The falling law that gives a run's tokens with two and three drafts.
+
+    The third draft is kept with chance (α·r)³, and the first two add α + α·(α·r).
+    """
+    two, three = run.tokens[2], run.tokens[3]
+    later = (three - two) ** (1 / 3)
+    rate = (two - 1) / (1 + later)
+    return Acceptance(rate, later / rate)
+
+
 def predicted_line(run: HeadRun) -> tuple[float, float]:
     """The same line through the model's rounds."""
     spent = [predicted_round_ms(run, k) for k in DRAFTS]

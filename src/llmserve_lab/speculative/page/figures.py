@@ -124,6 +124,18 @@ def when_drafts_lose() -> LiveFigure:
     )
 
 
+def loses_from(drafts: float, rate: float, cost: float) -> int | None:
+    """The smallest batch up to the last of the slider's at which the drafts lose."""
+    figure = when_drafts_lose()
+    for batch in range(1, max(BATCHES) + 1):
+        known = figure.values(
+            n_draft=drafts, accept_rate=rate, draft_cost=cost, batch=float(batch)
+        )
+        if known["speculative_speedup"] < 1:
+            return batch
+    return None
+
+
 def _asked(known: object) -> list[str]:
     """What the cost formulas ask of the machine, by name."""
     assert isinstance(known, dict)
