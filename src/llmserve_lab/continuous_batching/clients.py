@@ -179,9 +179,17 @@ def capped() -> BudgetAndSlots:
 
 
 def choices() -> tuple[BudgetAndSlots, ...]:
-    """The budget, the largest with the margin, four times the first, the default."""
-    rows = (budget(), bound(), 4 * budget())
+    """The budget, four times that and the default's with the same slots; the default.
+
+    Of the first three only the budget differs, of the last two only the slots.
+    """
+    rows = (budget(), 4 * budget(), DEFAULT)
     return (*(BudgetAndSlots(rows=each) for each in rows), default())
+
+
+def rival() -> BudgetAndSlots:
+    """The largest budget that keeps the target with the margin, with as many slots."""
+    return BudgetAndSlots(rows=bound())
 
 
 def choices_table() -> Table:

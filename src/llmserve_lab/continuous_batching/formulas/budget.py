@@ -18,7 +18,7 @@ from llmserve_lab.roofline import formulas as roofline
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["CHUNK_FITS", "DECODES_S", "NUM_ITERATIONS", "ROW_FLOPS", "SPARE_FLOPS"]
+__all__ = ["DECODES_S", "NUM_ITERATIONS", "ROW_FLOPS"]
 
 DECODES_S = Formula(
     result=q.decodes_s,
@@ -29,16 +29,6 @@ DECODES_S = Formula(
     title="Time to compute the decodes alone",
     source="[compute_s-mixed](#eq-compute_s-mixed) without a chunk",
     holds="memory keeps up",
-)
-SPARE_FLOPS = Formula(
-    result=q.spare_flops,
-    expr=lambda peak_flops, eff_compute, tbt_target, decodes_s: (
-        peak_flops * eff_compute * (tbt_target - decodes_s)
-    ),
-    uses=(DECODES_S,),
-    title="FLOPs that a target leaves",
-    source="counted",
-    holds="the decodes alone take less than the target",
 )
 
 
@@ -58,7 +48,7 @@ ROW_FLOPS = Formula(
 )
 
 
-def _root() -> sympy.Expr:
+def root() -> sympy.Expr:
     """The chunk that uses up what is spare, in the form of the root that is exact.
 
     The usual form subtracts two numbers that are almost equal when the chunk is small.
@@ -69,15 +59,6 @@ def _root() -> sympy.Expr:
     return 2 * spare / (row + sympy.sqrt(row**2 + 2 * _slope(2) * spare))
 
 
-CHUNK_FITS = Formula(
-    result=q.chunk_fits,
-    expr=lambda: _root(),
-    uses=(ROW_FLOPS, SPARE_FLOPS),
-    derived=True,
-    title="Largest chunk within a target",
-    source="[iteration_flops](#eq-iteration_flops) solved for the chunk",
-    holds="reading takes no longer than the target; rounded down",
-)
 NUM_ITERATIONS = Formula(
     result=q.num_iterations,
     expr=lambda prompt_compute_s, tbt_target, decodes_s: (

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from llmserve_lab import notation as q
 from llmserve_lab.continuous_batching.formulas.budget import (
-    CHUNK_FITS,
     DECODES_S,
     ROW_FLOPS,
+    root,
 )
 from llmserve_lab.continuous_batching.formulas.chunk_cost import (
     NUM_CHUNKS,
@@ -92,15 +92,12 @@ SERVED_SPARE_FLOPS = Formula(
 )
 SERVED_CHUNK_FITS = Formula(
     result=q.chunk_fits,
-    expr=lambda: CHUNK_FITS.teaching,
+    expr=lambda: root(),
     uses=(ROW_FLOPS, SERVED_SPARE_FLOPS),
     derived=True,
     variant="served",
     title="Largest chunk within a target on a served machine",
-    source=(
-        "[chunk_fits](#eq-chunk_fits) with the FLOPs that are spare in "
-        "[spare_flops-served](#eq-spare_flops-served)"
-    ),
+    source="[iteration_flops](#eq-iteration_flops) solved for the chunk",
     holds="as [spare_flops-served](#eq-spare_flops-served); rounded down",
 )
 SERVED_PROMPT_S = Formula(
