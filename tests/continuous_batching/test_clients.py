@@ -168,7 +168,7 @@ def test_the_loss_is_that_of_the_budget_because_its_slots_do_not_fill() -> None:
 
 def test_no_table_of_budgets_tells_of_lengths_that_it_does_not_hold() -> None:
     """Nor of the metric of another table: each says its own doubt in a note."""
-    for table in (clients.choices_table(), tuning.bounds_table()):
+    for table in (clients.choices_table(), clients.bounds_table()):
         assert table.band is None and "measured" in " ".join(table.notes)
         held = " ".join(str(cell) for row in table.rows for cell in row)
         said = re.findall(r"[\d,]{5,}", " ".join(table.notes))

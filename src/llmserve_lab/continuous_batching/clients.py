@@ -11,19 +11,22 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.continuous_batching.machine import LONG, priced
+from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, LONG, priced
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.tuning import (
     CAP,
     DEFAULT,
     DEFAULT_SEQS,
+    KEPT,
     RATE_PER_S,
     SEQS,
     TILE,
     bound,
     budget,
     capped_gap_s,
+    largest,
     long_decode_s,
+    longest_s,
     safe_target_s,
     saturated,
 )
@@ -211,3 +214,29 @@ def choices_table() -> Table:
     columns = ("token budget", *(f"{each.rows:,}" for each in settings))
     columns = (*columns[:-1], f"{columns[-1]} (default)")
     return Table("What a budget costs", columns, rows, (note,))
+
+
+def bounds_table() -> Table:
+    """Table of the largest budget that keeps the target, by the longest prompt."""
+    rows = [
+        (
+            f"{tokens:,}",
+            f"{largest(tokens):,}",
+            f"{1e3 * longest_s(largest(tokens), tokens):.0f} ms",
+            f"{saturated(largest(tokens)):,.0f}",
+        )
+        for tokens in KEPT
+    ]
+    columns = (
+        "longest prompt (tokens)",
+        "largest budget (rows)",
+        "longest gap",
+        "saturated tokens/s",
+    )
+    note = (
+        f"Predicted, five decodes, steps of {TILE} rows, {SEQS} slots, each launch by "
+        "itself. No such gap was measured. For the last row recorded launches make "
+        f"{GRAPH_ROWS} rows faster."
+    )
+    caption = f"The largest budget that keeps {1e3 * safe_target_s():.0f} ms"
+    return Table(caption, columns, rows, (note,))

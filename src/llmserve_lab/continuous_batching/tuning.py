@@ -27,7 +27,6 @@ from llmserve_lab.continuous_batching.worked_example import (
 )
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
-from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
 SEQS, TILE = 256, 128  # slots; rows that a kernel computes together
@@ -124,7 +123,7 @@ def bound(prompt_len: int = LONG, *, long_decodes: int = 0) -> int:
     return (chunk + DECODES + long_decodes) // TILE * TILE
 
 
-def _longest_s(budget: int, prompt_len: int) -> float:
+def longest_s(budget: int, prompt_len: int) -> float:
     """The longest iteration that reads such a prompt beside the decodes."""
     chunk = budget - DECODES
     loads = (
@@ -142,7 +141,7 @@ def largest(prompt_len: int) -> int:
     """
     whole(of="token", most=model().max_context, prompt_len=prompt_len)
     budget = TILE
-    while _longest_s(budget + TILE, prompt_len) <= safe_target_s():
+    while longest_s(budget + TILE, prompt_len) <= safe_target_s():
         budget += TILE
         if budget > prompt_len + DECODES:
             raise ValueError(
@@ -150,31 +149,6 @@ def largest(prompt_len: int) -> int:
                 f"{safe_target_s():g} s, got {prompt_len}"
             )
     return budget
-
-
-def bounds_table() -> Table:
-    """Table of the largest budget that keeps the target, by the longest prompt."""
-    rows = [
-        (
-            f"{tokens:,}",
-            f"{largest(tokens):,}",
-            f"{1e3 * _longest_s(largest(tokens), tokens):.0f} ms",
-            f"{saturated(largest(tokens)):,.0f}",
-        )
-        for tokens in KEPT
-    ]
-    columns = (
-        "longest prompt (tokens)",
-        "largest budget (rows)",
-        "longest gap",
-        "saturated tokens/s",
-    )
-    note = (
-        f"Predicted, five decodes, steps of {TILE} rows, {SEQS} slots, each launch by "
-        "itself. No gap beside such a prompt was measured."
-    )
-    caption = f"The largest budget that keeps {1e3 * safe_target_s():.0f} ms"
-    return Table(caption, columns, rows, (note,))
 
 
 def _long_decodes(count: int) -> IterationLoad:
