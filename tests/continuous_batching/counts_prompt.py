@@ -57,18 +57,6 @@ def prompt_s(rng: random.Random) -> Case:
     return Case(f.PROMPT_S.given(values), seconds)
 
 
-@counts(f.SPARE_FLOPS, by="enumerated")
-def spare_flops(rng: random.Random) -> Case:
-    """Let the decodes go first, second by second; what is left is spare."""
-    shape, values, (_, *decodes) = mixture(rng)
-    flops = together(shape, decodes).flops
-    per_second, seconds = flops + rng.randint(1, 50), rng.randint(2, 9)
-    spare = sum(per_second for _ in range(seconds)) - flops
-    half_idle = {"peak_flops": 2 * per_second, "eff_compute": 0.5}
-    values |= {"tbt_target": seconds, **half_idle}
-    return Case(f.SPARE_FLOPS.given(values), spare)
-
-
 @counts(f.ROW_FLOPS, by="enumerated")
 def row_flops(rng: random.Random) -> Case:
     """Of a row among many: half a pair of its own is what the first row has less."""
@@ -77,20 +65,6 @@ def row_flops(rng: random.Random) -> Case:
     one, two = (together(shape, [(context, rows)]).flops for rows in (1, 2))
     curve = two - 2 * one  # what the second row sees of the first
     return Case(f.ROW_FLOPS.given(values), one - curve / 2)
-
-
-@counts(f.CHUNK_FITS, by="enumerated")
-def chunk_fits(rng: random.Random) -> Case:
-    """Add one row after the other until the iteration would last too long."""
-    shape, values, slices = mixture(rng)
-    context, decodes = values["context"], slices[1:]
-    rows = rng.randint(1, 9)
-    flops = together(shape, [(context, rows), *decodes]).flops
-    values |= {"tbt_target": flops + 0.5, "peak_flops": 1, "eff_compute": 1}
-    chunk = 0
-    while together(shape, [(context, chunk + 1), *decodes]).flops < flops + 0.5:
-        chunk += 1
-    return Case(f.CHUNK_FITS.given(values), chunk, math.floor)
 
 
 @counts(f.NUM_ITERATIONS, by="enumerated")

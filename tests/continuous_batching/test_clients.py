@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -9,7 +10,14 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.evidence.servers import VLLM_MAX_SEQS, VLLM_TOKEN_BUDGET
-from llmserve_lab.continuous_batching import clients, commands, lanes, machine, tuning
+from llmserve_lab.continuous_batching import (
+    arrival_rates,
+    clients,
+    commands,
+    lanes,
+    machine,
+    tuning,
+)
 from llmserve_lab.continuous_batching.machine import (
     LONG,
     TARGET_S,
@@ -17,8 +25,9 @@ from llmserve_lab.continuous_batching.machine import (
     priced,
     slower_attention,
 )
+from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.tuning import CAP
-from llmserve_lab.continuous_batching.workloads import beside_a_book
+from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, Pool, simulate
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
 
@@ -111,7 +120,7 @@ def test_a_percentile_below_the_hundredth_hides_the_freeze() -> None:
 def test_the_table_prints_every_setting_with_its_slots() -> None:
     settings, table = clients.choices(), clients.choices_table()
     slots, gap, long, usual, most = table.rows
-    assert [each.rows for each in settings] == sorted({s.rows for s in settings})
+    assert len(table.columns) == 1 + len(settings)
     for place, each in enumerate(settings, start=1):
         run = each.served()
         assert str(table.columns[place]).split()[0] == f"{each.rows:,}"
@@ -131,12 +140,35 @@ def test_what_is_called_the_default_has_the_default_slots() -> None:
     )
     few = replace(default, seqs=tuning.SEQS)
     assert few.per_s() < 0.98 * default.per_s()
-    assert clients.choices()[-1] == default
+    assert clients.choices()[-2:] == (few, default)
+
+
+def test_neighbours_in_the_table_differ_in_one_thing() -> None:
+    """Or nobody could say what the loss comes from."""
+    settings = clients.choices()
+    for one, other in itertools.pairwise(settings):
+        assert (one.rows != other.rows) + (one.seqs != other.seqs) == 1
+
+
+def test_the_loss_is_that_of_the_budget_because_its_slots_do_not_fill() -> None:
+    first, default = clients.choices()[0], clients.default()
+    for seqs in (384, first.rows):  # as many as vLLM starts with
+        assert replace(first, seqs=seqs).per_s() == pytest.approx(first.per_s())
+    assert 0.02 < replace(default, seqs=first.seqs).lost() < 0.5 * first.lost()
+    asked = crowd(per_s=arrival_rates.NEVER_CEASE_PER_S, num_requests=1500)
+    run = logged(asked, Chunked(first.rows, first.seqs), priced(first.rows))
+    assert run.log is not None
+    full = [step for step in run.log if step.prefill_rows + step.decode_rows == 512]
+    decodes = [step.decode_rows for step in full][100:]
+    mean = sum(decodes) / len(decodes)
+    assert mean == pytest.approx(tuning.saturated_decodes(), rel=0.05)
+    assert max(decodes) < first.seqs
+    assert first.rows // 2 == first.seqs  # the fewest that record all its rows
 
 
 def test_no_table_of_budgets_tells_of_lengths_that_it_does_not_hold() -> None:
     """Nor of the metric of another table: each says its own doubt in a note."""
-    for table in (clients.choices_table(), tuning.bounds_table()):
+    for table in (clients.choices_table(), clients.bounds_table()):
         assert table.band is None and "measured" in " ".join(table.notes)
         held = " ".join(str(cell) for row in table.rows for cell in row)
         said = re.findall(r"[\d,]{5,}", " ".join(table.notes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.catalog.evidence.schedulers import MIXING
-from llmserve_lab.continuous_batching import lanes, published
+from llmserve_lab.continuous_batching import lanes, published, tuning
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.schedules import ChunksApart
 from llmserve_lab.running_example import cost
@@ -37,6 +37,9 @@ def test_the_engine_has_the_schedulers_in_the_measured_order() -> None:
     off = published.mixing_off()
     assert len(off) == 8 and sum(each > 1.25 for each in off) == 4  # as the page says
     assert sum(1.2 < each < 1.3 for each in off) == 0  # no doubtful case
+    short = published.gaps_short()
+    assert len(short) == 2 and max(short) < max(off)
+    assert all(each > 1 / (1 - tuning.share_below()) for each in short)  # no margin
 
 
 def test_chunks_apart_never_ride_with_decodes() -> None:

@@ -24,3 +24,11 @@ def test_the_longest_gap_is_written_into_every_pale_lane() -> None:
         f"{each:.0f} ms" for each in gaps_ms
     ]
     assert sorted(gaps_ms) == gaps_ms
+    for lane, written in zip(strips.BESIDE, gaps_ms, strict=True):  # as wide as it says
+        (label,) = (row for row in log.tables["gaps"] if row["y"] == lane)
+        (cell,) = (
+            row
+            for row in log.tables["beside"]
+            if row["y"] == lane and row["x"] < label["x"] < row["x2"]
+        )
+        assert cell["x2"] - cell["x"] == pytest.approx(written, abs=0.2)

@@ -112,7 +112,7 @@ def test_the_bound_of_a_usual_prompt_is_the_largest(prompt_len: int) -> None:
         assert (took_s <= tuning.safe_target_s()) is fits
 
 
-@pytest.mark.parametrize("prompt_len", (4096, 8192, 32_768))
+@pytest.mark.parametrize("prompt_len", tuning.KEPT)
 def test_the_largest_budget_keeps_the_target_in_the_engine(prompt_len: int) -> None:
     """No gap of a run breaks it, and a gap of the next larger budget does."""
     calm = [replace(r, arrival_s=0.0) for r in beside_a_book() if r.output_len > 1][:5]
@@ -173,13 +173,6 @@ def test_every_slot_taken_leaves_the_gap_no_longer() -> None:
     assert tuning.crowded_gap_s() < tuning.trade(tuning.budget()).gap_s
 
 
-def test_two_gaps_say_what_an_iteration_takes_without_a_chunk() -> None:
-    rest_s = TARGET_S - worked.chunk_parts(LONG)["left"]
-    assert tuning.rest_by_two_s() == pytest.approx(rest_s, rel=0.05)
-    bare_s = worked.chunk_parts(LONG, machine.hidden())["rest"]
-    assert tuning.rest_by_two_s(machine.hidden()) == pytest.approx(bare_s, rel=0.1)
-
-
 def test_the_freeze_at_less_of_the_peak_is_longer_by_attention_alone() -> None:
     hand = worked.freeze()
     reached = float(setting()["eff_compute"])
@@ -238,7 +231,7 @@ def test_the_largest_budget_without_a_margin_keeps_the_target_and_no_larger_one(
 
 def test_the_first_budget_is_better_than_the_bound_unless_launches_are_hidden() -> None:
     first, rival = (
-        clients.BudgetAndSlots(rows=r) for r in (tuning.budget(), tuning.bound())
+        clients.BudgetAndSlots(rows=r) for r in (tuning.budget(), clients.rival().rows)
     )
     runs = [each.served() for each in (first, rival)]
     for of in (clients.long_ttft_s, clients.short_ttft_s):
@@ -276,7 +269,9 @@ def test_the_rows_of_the_table_are_what_its_lines_give() -> None:
     parts = worked.chunk_parts(LONG)
     left_s = round(tuning.safe_target_s(), 4) - round(parts["rest"], 4)
     alone = int(left_s / parts["line"])
-    assert alone - tuning.safe_chunk() == 2  # the rows that see each other
+    assert 0 < alone - tuning.safe_chunk() < 0.01 * alone  # they see each other, too
+    bare = int((TARGET_S - round(parts["rest"], 4)) / parts["line"])
+    assert 0 < bare - int(parts["chunk"]) < 0.01 * bare
     fixed = machine.calm().kv_tokens * cost().kv_token_s
     fixed += machine.DECODES * cost().row_s
     assert fixed < 0.0005 < parts["rest"] - LONG * cost().kv_token_s

@@ -12,7 +12,7 @@ TITLES: dict[str, str] = {
     "capacity.cost_latency": "‘fuller the’ ‘cheaper a’ ‘slower its’",
     "continuous_batching.blocks_run_out": "‘No block’",
     "continuous_batching.chunk_from_target": "‘further a’ ‘fewer rows’",
-    "continuous_batching.mixed_iterations": "‘With fewer’ ‘fewer rows’ ‘less’",
+    "continuous_batching.mixed_iterations": "‘fewer rows’",
     "deepseek.group_size": "‘more than’",
     "deepseek.two_batches": "‘with many’ ‘many requests’ ‘with few’ ‘few they’",
     "disaggregation.goodput": "‘most under’",

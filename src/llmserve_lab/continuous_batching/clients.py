@@ -11,19 +11,22 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.continuous_batching.machine import LONG, priced
+from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, LONG, priced
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.tuning import (
     CAP,
     DEFAULT,
     DEFAULT_SEQS,
+    KEPT,
     RATE_PER_S,
     SEQS,
     TILE,
     bound,
     budget,
     capped_gap_s,
+    largest,
     long_decode_s,
+    longest_s,
     safe_target_s,
     saturated,
 )
@@ -179,9 +182,17 @@ def capped() -> BudgetAndSlots:
 
 
 def choices() -> tuple[BudgetAndSlots, ...]:
-    """The budget, the largest with the margin, four times the first, the default."""
-    rows = (budget(), bound(), 4 * budget())
+    """The budget, four times that and the default's with the same slots; the default.
+
+    Of the first three only the budget differs, of the last two only the slots.
+    """
+    rows = (budget(), 4 * budget(), DEFAULT)
     return (*(BudgetAndSlots(rows=each) for each in rows), default())
+
+
+def rival() -> BudgetAndSlots:
+    """The largest budget that keeps the target with the margin, with as many slots."""
+    return BudgetAndSlots(rows=bound())
 
 
 def choices_table() -> Table:
@@ -203,3 +214,29 @@ def choices_table() -> Table:
     columns = ("token budget", *(f"{each.rows:,}" for each in settings))
     columns = (*columns[:-1], f"{columns[-1]} (default)")
     return Table("What a budget costs", columns, rows, (note,))
+
+
+def bounds_table() -> Table:
+    """Table of the largest budget that keeps the target, by the longest prompt."""
+    rows = [
+        (
+            f"{tokens:,}",
+            f"{largest(tokens):,}",
+            f"{1e3 * longest_s(largest(tokens), tokens):.0f} ms",
+            f"{saturated(largest(tokens)):,.0f}",
+        )
+        for tokens in KEPT
+    ]
+    columns = (
+        "longest prompt (tokens)",
+        "largest budget (rows)",
+        "longest gap",
+        "saturated tokens/s",
+    )
+    note = (
+        f"Predicted, five decodes, steps of {TILE} rows, {SEQS} slots, each launch by "
+        "itself. No such gap was measured. For the last row recorded launches make "
+        f"{GRAPH_ROWS} rows faster."
+    )
+    caption = f"The largest budget that keeps {1e3 * safe_target_s():.0f} ms"
+    return Table(caption, columns, rows, (note,))

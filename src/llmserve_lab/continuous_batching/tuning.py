@@ -27,15 +27,15 @@ from llmserve_lab.continuous_batching.worked_example import (
 )
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
-from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
 SEQS, TILE = 256, 128  # slots; rows that a kernel computes together
 CAP = 512  # rows of one prompt in an iteration, in the setting with a cap
 BUDGETS = (256, 384, GRAPH_ROWS, 640, 768, 1024, 2048, 4096, 8192)  # rows
-KEPT = (4096, 8192, 32_768)  # tokens of the longest prompt within the target
+KEPT = (4096, 8192, 32_768, LONG)  # tokens of the longest prompt
 DEFAULT, DEFAULT_SEQS = int(VLLM_TOKEN_BUDGET.value), int(VLLM_MAX_SEQS.value)
-FEW = (1024, 2048)  # budgets that t_rest is measured with: no launch is recorded
+RECORDED, FEW = (256, GRAPH_ROWS), (1024, 2048)  # budgets to measure t_rest with:
+# launches of all their iterations are recorded, and those of none with a full chunk
 RATE_PER_S = 3  # usual requests that arrive a second
 SOURCE = (
     "vLLM 0.33.0: vllm/engine/arg_utils.py, vllm/benchmarks/serve.py, "
@@ -123,7 +123,7 @@ def bound(prompt_len: int = LONG, *, long_decodes: int = 0) -> int:
     return (chunk + DECODES + long_decodes) // TILE * TILE
 
 
-def _longest_s(budget: int, prompt_len: int) -> float:
+def longest_s(budget: int, prompt_len: int) -> float:
     """The longest iteration that reads such a prompt beside the decodes."""
     chunk = budget - DECODES
     loads = (
@@ -141,7 +141,7 @@ def largest(prompt_len: int) -> int:
     """
     whole(of="token", most=model().max_context, prompt_len=prompt_len)
     budget = TILE
-    while _longest_s(budget + TILE, prompt_len) <= safe_target_s():
+    while longest_s(budget + TILE, prompt_len) <= safe_target_s():
         budget += TILE
         if budget > prompt_len + DECODES:
             raise ValueError(
@@ -149,18 +149,6 @@ def largest(prompt_len: int) -> int:
                 f"{safe_target_s():g} s, got {prompt_len}"
             )
     return budget
-
-
-def bounds_table() -> Table:
-    """Table of the largest budget that keeps the target, by the longest prompt."""
-    rows = [(f"{tokens:,}", f"{largest(tokens):,}") for tokens in KEPT]
-    columns = ("longest prompt (tokens)", "largest budget (rows)")
-    note = (
-        "Launches each by itself; up to 512 rows they are recorded. No gap beside such "
-        "a prompt was measured: that is what the margin is for."
-    )
-    caption = f"Rows within {1e3 * safe_target_s():.0f} ms"
-    return Table(caption, columns, rows, (note,))
 
 
 def _long_decodes(count: int) -> IterationLoad:
@@ -253,9 +241,20 @@ def crowded_gap_s() -> float:
     return priced(budget()).seconds(decodes.plus(chunk))
 
 
-def rest_by_two_s(machine: IterationCost | None = None) -> float:
+def saturated_decodes() -> float:
+    """Requests that decode in an iteration without a row to spare, on average.
+
+    A usual request brings a row for each token of its prompt, and one for each token
+    of its answer but the first.
+    """
+    return budget() * (ANSWER - 1) / (PROMPT + ANSWER - 1)
+
+
+def rest_by_two_s(
+    budgets: tuple[int, int], machine: IterationCost | None = None
+) -> float:
     """What an iteration takes without the chunk, from the gaps of two budgets."""
-    less, more = (trade(rows, machine) for rows in FEW)
+    less, more = (trade(rows, machine) for rows in budgets)
     slope = (more.gap_s - less.gap_s) / (more.budget - less.budget)
     return less.gap_s - (less.budget - DECODES) * slope
 

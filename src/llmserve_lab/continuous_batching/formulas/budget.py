@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 from llmserve_lab import notation as q
 from llmserve_lab.continuous_batching.formulas.chunk_cost import PROMPT_COMPUTE_S
-from llmserve_lab.continuous_batching.formulas.mixed_batch import MIXED_COMPUTE_S
+from llmserve_lab.continuous_batching.formulas.mixed_batch import (
+    MIXED_COMPUTE_S,
+    MIXED_KV_S,
+)
 from llmserve_lab.formula.derive import at, limit
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as roofline
@@ -18,7 +21,13 @@ from llmserve_lab.roofline import formulas as roofline
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["CHUNK_FITS", "DECODES_S", "NUM_ITERATIONS", "ROW_FLOPS", "SPARE_FLOPS"]
+__all__ = [
+    "DECODES_S",
+    "NUM_ITERATIONS",
+    "ROW_FLOPS",
+    "SERVED_CHUNK_FITS",
+    "SERVED_SPARE_FLOPS",
+]
 
 DECODES_S = Formula(
     result=q.decodes_s,
@@ -29,16 +38,6 @@ DECODES_S = Formula(
     title="Time to compute the decodes alone",
     source="[compute_s-mixed](#eq-compute_s-mixed) without a chunk",
     holds="memory keeps up",
-)
-SPARE_FLOPS = Formula(
-    result=q.spare_flops,
-    expr=lambda peak_flops, eff_compute, tbt_target, decodes_s: (
-        peak_flops * eff_compute * (tbt_target - decodes_s)
-    ),
-    uses=(DECODES_S,),
-    title="FLOPs that a target leaves",
-    source="counted",
-    holds="the decodes alone take less than the target",
 )
 
 
@@ -69,14 +68,35 @@ def _root() -> sympy.Expr:
     return 2 * spare / (row + sympy.sqrt(row**2 + 2 * _slope(2) * spare))
 
 
-CHUNK_FITS = Formula(
+SERVED_SPARE_FLOPS = Formula(
+    result=q.spare_flops,
+    expr=lambda: (
+        q.peak_flops.sympy
+        * q.eff_compute.sympy
+        * (
+            q.tbt_target.sympy
+            - q.overhead_s.sympy
+            - (1 - q.overlap.sympy) * q.weights_s.sympy
+            - q.kv_s.sympy
+            - q.decodes_s.sympy
+        )
+    ),
+    derived=True,
+    uses=(roofline.WEIGHTS_S, MIXED_KV_S, DECODES_S),
+    variant="served",
+    title="FLOPs that a target leaves on a served machine",
+    source="[served_iteration_s](#eq-served_iteration_s) without the chunk's own work",
+    holds="the linear layers outlast the reading of the weights",
+)
+SERVED_CHUNK_FITS = Formula(
     result=q.chunk_fits,
     expr=lambda: _root(),
-    uses=(ROW_FLOPS, SPARE_FLOPS),
+    uses=(ROW_FLOPS, SERVED_SPARE_FLOPS),
     derived=True,
-    title="Largest chunk within a target",
+    variant="served",
+    title="Largest chunk within a target on a served machine",
     source="[iteration_flops](#eq-iteration_flops) solved for the chunk",
-    holds="reading takes no longer than the target; rounded down",
+    holds="as [spare_flops-served](#eq-spare_flops-served); rounded down",
 )
 NUM_ITERATIONS = Formula(
     result=q.num_iterations,

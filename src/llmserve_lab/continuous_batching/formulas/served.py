@@ -7,11 +7,6 @@ which the constants of :mod:`llmserve_lab.validation` were fitted.
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.continuous_batching.formulas.budget import (
-    CHUNK_FITS,
-    DECODES_S,
-    ROW_FLOPS,
-)
 from llmserve_lab.continuous_batching.formulas.chunk_cost import (
     NUM_CHUNKS,
     PROMPT_COMPUTE_S,
@@ -29,10 +24,8 @@ __all__ = [
     "ATTENTION_S",
     "LINEAR_S",
     "READING_GAP_S",
-    "SERVED_CHUNK_FITS",
     "SERVED_ITERATION_S",
     "SERVED_PROMPT_S",
-    "SERVED_SPARE_FLOPS",
 ]
 FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
 
@@ -70,39 +63,6 @@ SERVED_ITERATION_S = Formula(
 )
 
 
-SERVED_SPARE_FLOPS = Formula(
-    result=q.spare_flops,
-    expr=lambda: (
-        q.peak_flops.sympy
-        * q.eff_compute.sympy
-        * (
-            q.tbt_target.sympy
-            - q.overhead_s.sympy
-            - (1 - q.overlap.sympy) * q.weights_s.sympy
-            - q.kv_s.sympy
-            - q.decodes_s.sympy
-        )
-    ),
-    derived=True,
-    uses=(roofline.WEIGHTS_S, MIXED_KV_S, DECODES_S),
-    variant="served",
-    title="FLOPs that a target leaves on a served machine",
-    source="[served_iteration_s](#eq-served_iteration_s) without the chunk's own work",
-    holds="the linear layers outlast the reading of the weights",
-)
-SERVED_CHUNK_FITS = Formula(
-    result=q.chunk_fits,
-    expr=lambda: CHUNK_FITS.teaching,
-    uses=(ROW_FLOPS, SERVED_SPARE_FLOPS),
-    derived=True,
-    variant="served",
-    title="Largest chunk within a target on a served machine",
-    source=(
-        "[chunk_fits](#eq-chunk_fits) with the FLOPs that are spare in "
-        "[spare_flops-served](#eq-spare_flops-served)"
-    ),
-    holds="as [spare_flops-served](#eq-spare_flops-served); rounded down",
-)
 SERVED_PROMPT_S = Formula(
     result=q.chunks_s,
     expr=lambda: (

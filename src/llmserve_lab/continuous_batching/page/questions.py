@@ -17,10 +17,12 @@ from llmserve_lab.continuous_batching.machine import (
     TARGET_S,
     calm,
     decodes,
+    hidden,
     served,
 )
 from llmserve_lab.continuous_batching.page.slots import POLICIES
 from llmserve_lab.continuous_batching.page.slots import served as run_of
+from llmserve_lab.continuous_batching.tuning import again_s, trade
 from llmserve_lab.engine import IterationLoad, Policy
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
@@ -172,8 +174,11 @@ predict_price = Question(
     why=lambda: (
         f"{si(ttft_s(under(BUDGET)), 's')}, {_added() - 1:.0%} more, if launches are "
         "recorded. The arithmetic takes "
-        f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case; "
-        "launching every iteration, and the reading that does not hide, come on top."
+        f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case. "
+        f"Reading the weights and the cache again adds {again_s(BUDGET):.1f} s, and "
+        "launches add some more. How much is not known well: that alone puts the first "
+        f"token anywhere between {trade(BUDGET, hidden()).ttft_s:.1f} s and "
+        f"{trade(BUDGET, cost()).ttft_s:.1f} s."
     ),
 )
 idle = Question(

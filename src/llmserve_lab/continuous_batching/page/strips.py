@@ -61,10 +61,11 @@ def mixed_iterations() -> StepFigure:
     first, whole, apart = runs
     ends = {name: len(run) - 1 for name, run in runs.items()}
     beside, gaps = _beside(list(runs.values())), _gaps(list(runs.values()))
+    waits = [str(gap["text"]) for gap in gaps]
     return StepFigure(
         name="strips",
-        title="A strip is an iteration. With fewer rows it is shorter, and A, B and C "
-        "wait less",
+        title="Strips of fewer rows are shorter: A, B and C wait "
+        f"{waits[0]} for a token instead of {waits[1]} or {waits[2]}",
         scene=Scene(
             x=SceneAxis((0, 1e3 * longest_s), "time (ms)"),
             y=SceneAxis((*LETTERS[: LAST + 1], *BESIDE)),
@@ -79,7 +80,7 @@ def mixed_iterations() -> StepFigure:
         start=ends[first],
         stills=((first, ends[first]), (whole, ends[whole]), (apart, ends[apart])),
         legend={
-            "A": "A, one row each (pale: A under each scheduler, its longest gap)",
+            "A": "A, one row each (pale: A's gaps, under each scheduler)",
             **{letter: f"{letter}, one row each" for letter in "BC"},
             "D": f"D, a prompt of {D_PROMPT:,} tokens: its rows",
         },
@@ -110,23 +111,26 @@ def _between(run: Sequence[Iteration], moment: Iteration) -> tuple[float, float]
 
 
 def _beside(runs: Sequence[Sequence[Iteration]]) -> list[Row]:
-    """A's tokens under every policy, beside every frame."""
+    """A's gaps under every policy, each from token to token, beside every frame."""
     found = []
     for lane, run in zip(BESIDE, runs, strict=True):
-        for moment in run:
-            if 0 in _rows(moment):
-                start, end = _between(run, moment)
-                cell = {"x": start, "x2": end, "y": lane, "ink": LETTERS[0]}
-                found.append({**cell, "faint": 0.45})
+        for start, end in pairwise(_tokens_of_a(run)):
+            cell = {"x": start, "x2": end, "y": lane, "ink": LETTERS[0]}
+            found.append({**cell, "faint": 0.45})
     return found
+
+
+def _tokens_of_a(run: Sequence[Iteration]) -> list[float]:
+    """When A gets its tokens, in ms since the first iteration that is shown."""
+    return [0.0, *(_between(run, m)[1] for m in run if 0 in _rows(m))]
 
 
 def _gaps(runs: Sequence[Sequence[Iteration]]) -> list[Row]:
     """The longest gap of A under every policy, written where it is."""
     found = []
     for lane, run in zip(BESIDE, runs, strict=True):
-        ends = [0.0, *(_between(run, m)[1] for m in run if 0 in _rows(m))]
-        start, end = max(pairwise(ends), key=lambda gap: gap[1] - gap[0])
+        gaps = pairwise(_tokens_of_a(run))
+        start, end = max(gaps, key=lambda gap: gap[1] - gap[0])
         text = f"{end - start:.0f} ms"
         found.append({"x": (start + end) / 2, "y": lane, "text": text})
     return found
