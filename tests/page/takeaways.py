@@ -155,7 +155,7 @@ KEPT: dict[str, list[str]] = {
         ),
     ],
     "symptoms": [
-        "gap_whole gap_cut ‘long prompt’ ‘not shorten’",
+        "gap_whole gap_cut ‘long prompt’ ‘hardly shorten’ gap_pre gap_vain",
         (
             "‘late first’ long_share ‘with long’ ‘long prompts’ few_share ‘with "
             "too’ ‘few seats’"

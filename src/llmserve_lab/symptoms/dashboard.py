@@ -17,6 +17,7 @@ from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.symptoms.prometheus import ITL, LONG_S, QUEUE, TTFT
 
 BINS = 60  # points of a drawn series
+ENDS = ("start_s", "end_s")  # of a record
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             "tokens written, steady", "token/s", "vllm:generation_tokens"
         ),
         "long_gaps": Metric(f"gaps above {LONG_S:g} s per request", "gap", ITL),
-        "recomputed": Metric("tokens computed again", "share"),
+        "recomputed": Metric("computed again, of all tokens", "share"),
         "worst_gap": Metric("longest pause of an answer, P90", "s"),
         "short_ratio": Metric("latency, short over long answers", "share"),
         "idle_slots": Metric("seats empty while requests wait", "share"),
@@ -124,11 +125,11 @@ def of_report(report: Report, more: Mapping[str, float] | None = None) -> Dashbo
             f"{report.num_requests} requests"
         )
     steps = report.log.steps
-    values = _latencies(report) | _gauges(steps) | dict(more or {})
+    values = _latencies(report) | _gauges(steps) | _idle(report) | dict(more or {})
     values["tokens_per_s"] = steady_tokens_per_s(report)
     values["preemptions"] = report.num_preemptions / report.num_requests
-    needed = int(report.prompt_len.sum() + report.output_len.sum())
-    values["recomputed"] = report.recomputed_tokens / needed
+    computed = sum(each.load.rows * each.count for each in steps)
+    values["recomputed"] = report.recomputed_tokens / computed
     return Dashboard(MappingProxyType(values), sampled(steps, report.elapsed_s))
 
 
@@ -192,16 +193,30 @@ def _gauges(steps: Sequence[IterationRecord]) -> dict[str, float]:
     spans = np.array([each.end_s - each.start_s for each in steps])
     running = np.array([computed_requests(each) for each in steps])
     waiting = np.array([each.waiting for each in steps])
-    empty = np.where(waiting > 0, spans * (1 - running / running.max()), 0.0)
-    queued_s = float(spans[waiting > 0].sum())
     return {
         "running": float((spans * running).sum() / spans.sum()),
         "waiting": float((spans * waiting).sum() / spans.sum()),
         "kv_peak": max(each.used_blocks / each.num_blocks for each in steps),
         "blocks": float(steps[0].num_blocks),
         "iteration_tokens": float(max(each.load.rows for each in steps)),
-        "idle_slots": float(empty.sum()) / queued_s if queued_s else 0.0,
     }
+
+
+def _idle(report: Report) -> dict[str, float]:
+    """Share of the seats, of the most ever taken, that requests were refused.
+
+    Only iterations count that began with requests left in the queue: who comes while
+    an iteration runs waits for its end, and not for a seat.
+    """
+    assert report.log is not None, "asked for by of_report"
+    steps, arrived = report.log.steps, np.sort(report.arrival_s)
+    begin, end = (np.array([getattr(s, at) for s in steps]) for at in ENDS)
+    came = np.searchsorted(arrived, end) - np.searchsorted(arrived, begin, "right")
+    left = np.array([each.waiting for each in steps]) > came
+    running = np.array([computed_requests(each) for each in steps])
+    seconds = np.where(left, end - begin, 0.0)
+    empty = seconds * (1 - running / running.max())
+    return {"idle_slots": float(empty.sum()) / (float(seconds.sum()) or 1.0)}
 
 
 def sampled(steps: Sequence[IterationRecord], elapsed_s: float) -> Series:

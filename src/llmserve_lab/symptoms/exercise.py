@@ -1,42 +1,57 @@
 """The reader's own diagnosis: from a panel of metrics to the name of the cause.
 
 The check shows it dashboards of runs that it has not seen: two symptoms with two
-causes each, a healthy server, and one whose cause is none of the four.
+causes each, a healthy server, and two whose cause is none of the four.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from llmserve_lab.symptoms.case import watched
+from llmserve_lab.engine import Chunked
+from llmserve_lab.symptoms.case import Watchable
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.dashboard import Dashboard
+from llmserve_lab.symptoms.mapped import panel_of
+from llmserve_lab.symptoms.served import SEATS, WatchedRun, poisson, server
 
 Panel = Mapping[str, float] | Dashboard
 Diagnosis = Callable[[Mapping[str, float]], str]
 ASKED = ("first-token", "pauses")
-SEEDS = (0, 1)
+DRAWN = (0, 1)  # seeds of the loads
 HEALTHY, UNKNOWN = "healthy", "none of these"
 
 
 def panels() -> list[tuple[str, str, Mapping[str, float]]]:
     """Title, right answer and metrics of each run that the check asks about.
 
-    Beside the four causes there are a healthy run and one whose cause is none of them.
+    Beside the four causes there are a healthy run and two whose cause is none of them:
+    a full cache, and more requests than a GPU carries.
     """
     found: list[tuple[str, str, Mapping[str, float]]] = []
     for key in ASKED:
         of = case(key)
         for cause in of.causes:
-            for seed in SEEDS:
-                seen = watched(of, cause.name, seed)
-                found.append((of.title, cause.name, dict(seen.values)))
-    for seed in SEEDS:
-        calm = watched(case("pauses"), None, seed)
-        full = watched(case("idle-arithmetic"), "a full cache", seed)
-        found.append(("A healthy server", HEALTHY, dict(calm.values)))
-        found.append(("A late first token", UNKNOWN, dict(full.values)))
+            for seed in DRAWN:
+                found.append((of.title, cause.name, _seen(cause.setup(seed))))
+    for seed in DRAWN:
+        calm = case("pauses").healthy(seed)
+        full = case("idle-arithmetic").cause("a full cache").setup(seed)
+        found.append(("A healthy server", HEALTHY, _seen(calm)))
+        found.append(("A late first token", UNKNOWN, _seen(full)))
+        found.append(("A late first token", UNKNOWN, _seen(_overloaded(seed))))
     return found
+
+
+def _overloaded(seed: int) -> WatchedRun:
+    """More arrives than the GPU carries, and hardly any seat is taken."""
+    requests = poisson(rate_per_s=60.0, many=900, seed=seed)
+    return WatchedRun(requests, server(Chunked(512, SEATS)))
+
+
+def _seen(run: Watchable) -> Mapping[str, float]:
+    assert isinstance(run, WatchedRun), "a run of the engine"
+    return panel_of(run)
 
 
 def why_it_pauses(panel: Panel) -> str:
@@ -54,16 +69,17 @@ def by_first_alarm(panel: Mapping[str, float]) -> str:
 
 
 def by_signs(panel: Mapping[str, float]) -> str:
-    """Preemptions, then pauses, then the queue; refuse what fits no cause."""
+    """In the order of the map; what fits no cause is refused."""
+    late = panel["ttft_p50"] > 1.0
     if panel["preemptions"] > 0.02:
         return "preemption"
-    if panel["long_gaps"] > 0.05 and panel["ttft_p50"] < 1.0:
+    if late and panel["queue_share"] > 0.5:
+        taken = panel["running_most"] >= panel["seats"]
+        room = panel["itl_p50"] < 0.01 and panel["kv_peak"] < 0.5
+        return "too few seats" if taken and room else "none of these"
+    if panel["long_gaps"] > 0.05:
         return "long prompts in one piece"
-    if panel["ttft_p50"] < 1.0:
-        return "healthy"
-    if panel["kv_peak"] > 0.95:
-        return "none of these"
-    return "too few seats" if panel["queue_share"] > 0.5 else "long prompts"
+    return "long prompts" if late else "healthy"
 
 
 def check(diagnose: Diagnosis) -> str:
@@ -91,4 +107,7 @@ SHOWN = (
     "preemptions",
     "long_gaps",
     "kv_peak",
+    "itl_p50",
+    "running_most",
+    "seats",
 )

@@ -203,9 +203,11 @@ class Ratio:
         return f"{_grouped(self.over)} / {self.under.text}"
 
     def value(self, seen: Scrape) -> float:
-        """Not a number where nothing happened."""
-        under = self.under.value(seen)
-        return self.over.value(seen) / under if under else nan
+        """As in Prometheus: over nothing an event is infinite, and nothing is nan."""
+        over, under = self.over.value(seen), self.under.value(seen)
+        if under:
+            return over / under
+        return inf if over else nan
 
 
 @dataclass(frozen=True)

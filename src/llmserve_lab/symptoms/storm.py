@@ -65,7 +65,8 @@ def seats_in_numbers(prompt: int, answer: int) -> str:
     seats, spread = seats_on_average(prompt, answer), sqrt(prompt**2 + answer**2)
     each = prompt + answer + BLOCK // 2
     total = seats * each + 2 * sqrt(seats) * spread
-    return f"{seats} · {each:,} + 2 · {sqrt(seats):.2f} · {spread:,.0f} = {total:,.0f}"
+    total = round(total, -2)  # the printed root is itself rounded
+    return f"{seats} · {each:,} + 2 · {sqrt(seats):.2f} · {spread:,.0f} ≈ {total:,.0f}"
 
 
 def requests() -> list[Request]:

@@ -57,7 +57,8 @@ STORM = "a-preemption-storm-step-by-step"
 PAUSES = "answers-that-pause-two-causes"
 OTHERS = "nine-more-symptoms-and-what-tells-their-causes-apart"
 FAILS = "when-it-fails"
-HEALTHY = Leaf("none of these", "leave the server as it is")
+HEALTHY = Leaf("healthy", "leave the server as it is")
+UNKNOWN = Leaf("none of these", "follow one slow request in a trace", FAILS)
 ELSEWHERE = Leaf("not on this map", "its section above", OTHERS)
 FRONT = Leaf("in front of the engine", "gateway, network, tokenisation", FAILS)
 LITTLE = Leaf("little memory for the cache", "a larger share of the memory", STORM)
@@ -69,7 +70,7 @@ FULL = Leaf("a full cache", "8 bits, then another replica", OTHERS)
 FEW = Leaf("too few seats", "twice the seats", OTHERS)
 OVERLOAD = Leaf("overload", "another replica, or fewer requests", FAILS)
 LONG = Leaf("long prompts in one piece", "smaller chunks", PAUSES)
-PROMPTS = Leaf("long prompts", "tensor parallelism, then larger chunks", OTHERS)
+PROMPTS = Leaf("long prompts", "tensor parallelism; undo smaller chunks", OTHERS)
 BATCH = Leaf("a large batch", "cap it, or another replica", OTHERS)
 MIXED = Leaf("prompts among the decodes", "smaller chunks", OTHERS)
 
@@ -85,7 +86,13 @@ PERCENTILES = Branch(
         BATCH,
         MIXED,
     ),
-    HEALTHY,
+    Branch(
+        "Does an alarm ring all the same?",
+        "your alerts",
+        lambda p, g: p.get("alarm", 0.0) > 0,
+        UNKNOWN,
+        HEALTHY,
+    ),
 )
 QUEUED = Branch(
     f"Is more than {G.full:.0%} of the KV cache in use?",
@@ -221,4 +228,5 @@ TRIED = (  # a case, a cause in it, and the leaf that its runs must be led to
     ("pools", "too few decode GPUs", ELSEWHERE),
     ("pools", "a slow link", ELSEWHERE),
 )
+SENT_ON = sum(leaf == ELSEWHERE for *_, leaf in TRIED)
 NAMED = sum(leaf not in (ELSEWHERE, HEALTHY) for *_, leaf in TRIED)

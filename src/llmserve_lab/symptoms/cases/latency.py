@@ -103,6 +103,13 @@ FIRST_TOKEN = Symptom(
                     "continuous_batching",
                     f"--max-num-batched-tokens {CHUNK}",
                 ),
+                Remedy(
+                    "larger chunks",
+                    False,
+                    changed(policy=Chunked(2 * BUDGET, SEATS)),
+                    "continuous_batching",
+                    f"--max-num-batched-tokens {2 * BUDGET}",
+                ),
             ),
         ),
         Cause(

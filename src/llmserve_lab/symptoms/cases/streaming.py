@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from llmserve_lab.engine import Chunked
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
-from llmserve_lab.symptoms.cases.latency import CHUNK, MACHINE, MANY, calm
+from llmserve_lab.symptoms.cases.latency import CHUNK, MACHINE, MANY, SECOND, calm
 from llmserve_lab.symptoms.cases.memory import EIGHT_BITS
 from llmserve_lab.symptoms.served import (
     BUDGET,
@@ -50,7 +50,8 @@ PAUSES = Symptom(
     causes=(
         Cause(
             "long prompts in one piece",
-            "1.5 requests/s, prompts of 6,000 tokens on average and up to 60,000",
+            "1.5 requests/s, prompts of 6,000 tokens on average and at most "
+            "60,000, answers of 200",
             _books,
             (Sign("preemptions", most=0.02),),
             (
@@ -86,9 +87,9 @@ PAUSES = Symptom(
                 Remedy(
                     "smaller chunks",
                     False,
-                    changed(policy=Chunked(1024, SEATS)),
+                    changed(policy=Chunked(CHUNK, SEATS)),
                     "continuous_batching",
-                    "--max-num-batched-tokens 1024",
+                    f"--max-num-batched-tokens {CHUNK}",
                 ),
             ),
         ),
@@ -142,6 +143,7 @@ BATCH = Symptom(
                     "--max-num-batched-tokens 2048",
                 ),
                 replace(EIGHT_BITS, helps=False),
+                SECOND,
             ),
         ),
         Cause(

@@ -34,17 +34,17 @@ COUNTED_AS: dict[str, tuple[str, tuple[str, ...]]] = {
     "requests running, most": ("gauge num_requests_running", ("running_most",)),
     "requests waiting, most": ("gauge num_requests_waiting", ("waiting_most",)),
     "KV cache in use, most": ("gauge kv_cache_usage_perc", ("kv_peak",)),
-    "preemptions/request": ("counter num_preemptions_total", ("preemptions",)),
-    "prefix tokens found": (
+    "preemptions per request": ("counter num_preemptions_total", ("preemptions",)),
+    "prefix cache, share found": (
         "counters prefix_cache_hits_total, prefix_cache_queries_total",
         ("hit_share",),
     ),
-    "tokens written/s": ("counter generation_tokens_total", ("tokens_per_s",)),
+    "tokens written per second": ("counter generation_tokens_total", ("tokens_per_s",)),
     "TTFT, P50 / P99": (
         "histogram time_to_first_token_seconds",
         ("ttft_p50", "ttft_p99"),
     ),
-    "queue share of TTFT": (
+    "queue time, share of TTFT": (
         "histogram request_queue_time_seconds",
         ("queue_share",),
     ),
@@ -53,10 +53,13 @@ COUNTED_AS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 PANEL = {name: parts for name, (_, parts) in COUNTED_AS.items()}
 HEALTHY = "healthy"
-LEFT_OUT = ("requests waiting, most", "tokens written/s")  # tell nothing of a pause
+LEFT_OUT = (
+    "requests waiting, most",
+    "tokens written per second",
+)  # tell nothing of a pause
 SHARES, SECONDS = ("queue_share", "hit_share", "kv_peak"), ("ttft", "itl")
 RATIOS = ("preemptions", "long_gaps")
-SIMULATED = "simulated: no measured error"
+SIMULATED = "simulated, not compared with a real server"
 ROW_IN = 1.4  # inches of height of a server's gauges
 
 

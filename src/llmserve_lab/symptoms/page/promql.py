@@ -30,13 +30,20 @@ def rate(metric: str) -> str:
     return f"sum by ({WHOSE}) (rate({metric}{SPAN}))"
 
 
-P99 = 0.99
+def most(gauge: str) -> str:
+    """The highest sample of a gauge."""
+    return f"max_over_time({gauge}{SPAN})"
+
+
+P50, P99 = 0.5, 0.99
 HITS, QUERIES = "vllm:prefix_cache_hits_total", "vllm:prefix_cache_queries_total"
 ROWS = (
-    ("running", "gauge", "vllm:num_requests_running"),
-    ("waiting", "gauge", "vllm:num_requests_waiting"),
-    ("KV cache", "gauge", f"max_over_time(vllm:kv_cache_usage_perc{SPAN})"),
+    ("requests running, most", "gauge", most("vllm:num_requests_running")),
+    ("requests waiting, most", "gauge", most("vllm:num_requests_waiting")),
+    ("KV cache in use, most", "gauge", most("vllm:kv_cache_usage_perc")),
+    ("TTFT, P50", "histogram", Quantile(P50, TTFT).text),
     ("TTFT, P99", "histogram", Quantile(P99, TTFT).text),
+    ("ITL, P50", "histogram", Quantile(P50, ITL).text),
     ("ITL, P99", "histogram", Quantile(P99, ITL).text),
     (
         "queue time, share of TTFT",
