@@ -5,7 +5,11 @@ import re
 from math import exp, log
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from llmserve_lab.flash_attention import formulas as f
+from llmserve_lab.transformer import RunningSoftmax
 
 PAGE = Path(__file__).parents[2] / "chapters" / "flash_attention.ipynb"
 LINKED = re.compile(r"\[([^\]]*)\]\(#num-(hand_\w+)\)")
@@ -73,3 +77,24 @@ def test_the_mixture_is_what_its_terms_add_up_to(said: dict[str, str]) -> None:
     ):
         pairs = [term.split(" · ") for term in said[terms].split(" + ")]
         assert _closes(said, whole, sum(float(e) * float(v) for e, v in pairs))
+
+
+def test_a_tile_is_summed_with_the_new_maximum_and_not_with_its_own() -> None:
+    """5, 4 and then 2, 1, 3: the second tile's own maximum is below the old one."""
+    first, second = np.array([5.0, 4.0]), np.array([2.0, 1.0, 3.0])
+    old, new = first.max(), max(first.max(), second.max())
+    known = {
+        "sum_before": float(np.exp(first - old).sum()),
+        "max_before": float(old),
+        "max_now": float(new),
+    }
+    right, wrong = (
+        float(f.RUNNING_SUM.at(known | {"tile_sum": float(np.exp(second - top).sum())}))
+        for top in (new, second.max())
+    )
+    whole = np.exp(np.concatenate([first, second]) - new).sum()
+    assert right == pytest.approx(whole) and wrong > 1.8 * right
+    state = RunningSoftmax.empty((1,), 1)
+    for tile in (first, second):
+        state.add(tile[None], np.zeros((len(tile), 1)))
+    assert state.total[0] == pytest.approx(right)

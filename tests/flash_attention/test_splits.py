@@ -1,7 +1,11 @@
 """Splits of a decode: how many there are, and what measured ones say of the model."""
 
+from fractions import Fraction
+from itertools import product
+
 import pytest
 
+from llmserve_lab.catalog import accelerator, model
 from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention import measured
@@ -123,6 +127,30 @@ def test_the_rule_for_splits_as_the_page_works_it_out() -> None:
         rule_splits(0, 132, key_tiles=9)
 
 
+def by_the_page(blocks: int, tiles: int, sms: int = 132) -> int:
+    """The page's four steps, one after another, in whole numbers."""
+    number = max(1, sms // blocks)  # steps 1 and 2
+    number = min(number, tiles)  # step 3
+
+    def filled(n: int) -> Fraction:
+        return Fraction(blocks * n, sms * -(-blocks * n // sms))
+
+    if 1 - filled(number) <= Fraction(1, 5):
+        return number
+    found = [n for n in range(1, tiles + 1) if filled(n) >= Fraction(85, 100)]
+    return min(found, default=number)  # step 4
+
+
+def test_the_steps_of_the_rule_never_collide() -> None:
+    """One request of 98,000 and of 1,000 tokens, nine of 16,000: the page's three."""
+    assert [by_the_page(8, 766), by_the_page(8, 8), by_the_page(72, 125)] == [16, 8, 5]
+    assert f"{waves_filled(8, 8, 132):.0%}" == "48%"  # too little for step 4
+    assert by_the_page(8, 15) == 15 and waves_filled(8, 15, 132) > 0.85
+    for blocks, tiles in product(range(1, 300), (1, 2, 3, 8, 15, 16, 125)):
+        found = by_the_page(blocks, tiles)
+        assert rule_splits(blocks, 132, key_tiles=tiles) == found <= tiles
+
+
 def test_both_kinds_of_kernel_are_slower_than_their_least_time() -> None:
     """With splits more so: a short time has more of what does not grow."""
     for split, most in ((False, 1.5), (True, 2.4)):
@@ -168,3 +196,54 @@ def test_a_split_is_of_whole_tiles_of_keys() -> None:
     """Past a tile for each split nothing is gained: 8 tiles, 8 splits."""
     times = [float(f.SPLIT_READ_S.at(decode(1000, n_split=n))) for n in (7, 8, 16)]
     assert times[0] == pytest.approx(2 * times[1]) and times[1] == times[2]
+
+
+def test_whole_tiles_and_a_merge_leave_less_than_perfect_splitting() -> None:
+    """65,536 tokens on the A100: 54 if all read all the time, 46 by the wave model."""
+    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
+    unsplit = measured.decode_bound_s(one, split=False)
+    sm_speed = float(accelerator("a100-80-sxm").hbm_bw) / 108
+    tiles = -(-(65_536 // 128) // 54)
+    reading = tiles * 128 * 2 * 128 * 2 / sm_speed
+    merging = measured.split_wave_s(one, 54) - reading
+    assert tiles == 10 and 3.4e-6 < merging < 4e-6
+    perfect = unsplit / measured.decode_bound_s(one, split=True)
+    waves = [unsplit / measured.split_wave_s(one, n) for n in range(1, 129)]
+    seen = float(one.unsplit_s) / float(one.split_s)
+    assert [f"{x:.0f}" for x in (perfect, waves[53], seen)] == ["54", "46", "36"]
+    assert f"{max(waves):.0f}" == "46"  # no number of splits does better
+
+
+def test_the_longer_of_two_caches_by_tokens_heads_and_numbers() -> None:
+    """67.11 MB: and what two measured times make of it is the share that was fitted."""
+    short, long = measured.one_request()
+    more = (long.context - short.context) * 2 * 2 * 128 * 2
+    assert f"{more / 1e6:.2f}" == "67.11"
+    speed = more / (float(long.split_s) - float(short.split_s))
+    share = speed / float(accelerator("a100-80-sxm").hbm_bw)
+    assert share == pytest.approx(measured.fitted(split=True).share)
+
+
+def test_a_decode_reads_all_parameters_but_the_input_embeddings() -> None:
+    """4.74 ms are 15.01 GB; all 16.06 GB would take five."""
+    known = decode(BOOK)
+    reached = float(known["hbm_bw"]) * float(known["eff_mem"])
+    shape = model("llama-3.1-8b")
+    read_s = [
+        2 * n / reached
+        for n in (shape.params_total, shape.params_total - shape.vocab * shape.d_model)
+    ]
+    assert measured.expected(16).parameters_s == pytest.approx(read_s[1])
+    assert read_s[0] > 5e-3
+
+
+def test_taking_turns_alone_does_not_explain_flash_attention_two() -> None:
+    """It would allow nearly twice what was measured."""
+    seen = evidence.CAUSAL_SPEED[evidence.FLASH_TWO][measured.LONGEST]
+    assert measured.in_turns_bound() > 1.9 * float(seen)
+
+
+def test_batch_invariance_is_beside_the_splits_that_the_library_takes() -> None:
+    taken = request_splits(BOOK, 8, 132, most=32)
+    many, one, ours = (measured.expected(n).token_s for n in (taken, 1, 16))
+    assert ours < many < one / 7

@@ -127,13 +127,14 @@ def rule_splits(blocks: int, n_sms: int, *, key_tiles: int) -> int:
     """One full wave of splits; where that idles too many SMs, the fewest full waves.
 
     Splits that fit into one wave are taken if they fill their waves ``NEARLY_FULL``;
-    else the fewest that fill them ``ENOUGH``. No split has less than a tile of keys.
+    else the fewest that fill them ``ENOUGH``, or, where none does, those of one wave.
+    No split has less than a tile of keys.
 
     Raises:
         ValueError: an argument is below 1.
     """
     first = wave_splits(blocks, n_sms, key_tiles=key_tiles)
-    if first == key_tiles or waves_filled(blocks, first, n_sms) >= NEARLY_FULL:
+    if waves_filled(blocks, first, n_sms) >= NEARLY_FULL:
         return first
     fills = (
         n

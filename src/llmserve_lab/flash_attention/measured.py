@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence import attention as evidence
@@ -15,6 +16,7 @@ from llmserve_lab.catalog.evidence.attention import (
     STANDARD,
     SplitRun,
 )
+from llmserve_lab.catalog.evidence.kernels import GRAPH_STEP_S
 from llmserve_lab.checks import key_of
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import (
@@ -107,21 +109,21 @@ def decode_bound_s(run: SplitRun, *, split: bool) -> float:
     are left out.
     """
     if not split:
-        return _unsplit_s(run, float(evidence.DECODE_HEADS))
+        return float(f.SPLIT_READ_S.at(_setting(run, evidence.DECODE_HEADS)))
     per_head = 2 * run.context * float(evidence.DECODE_WIDTH) * BYTES
     cache = run.batch * float(evidence.DECODE_KV_HEADS) * per_head
     return cache / float(accelerator("a100-80-sxm").hbm_bw)
 
 
-def _unsplit_s(run: SplitRun, blocks: float) -> float:
-    """Seconds of one measured decode with so many thread blocks for each request."""
+def _setting(run: SplitRun, blocks: Any, *, n_split: int = 1) -> dict[str, Any]:
+    """One measured decode, with so many thread blocks for each request and split."""
     gpu = accelerator("a100-80-sxm")
     if gpu.compute_array is None:
         raise ValueError(f"the A100 must have known multiprocessors, got {gpu.name}")
-    known = {
+    return {
         "n_heads": evidence.DECODE_HEADS,
         "n_kv_heads": blocks,
-        "n_split": 1,
+        "n_split": n_split,
         "d_head": evidence.DECODE_WIDTH,
         "n_sms": gpu.compute_array.num_sms,
         "hbm_bw": gpu.hbm_bw,
@@ -131,8 +133,17 @@ def _unsplit_s(run: SplitRun, blocks: float) -> float:
         "batch": run.batch,
         "context": run.context,
         "tile_keys": TILE_SIDE,
+        "launch_s": GRAPH_STEP_S,
     }
-    return float(f.SPLIT_READ_S.at(known))
+
+
+def split_wave_s(run: SplitRun, n_split: int) -> float:
+    """Seconds of one measured decode by the wave model, packed and in so many splits.
+
+    In whole tiles of keys, and with the merge, which starts as on the H100.
+    """
+    known = _setting(run, evidence.DECODE_KV_HEADS, n_split=n_split)
+    return float(f.DECODE_ATTN_S.at(known))
 
 
 def unsplit_factors(run: SplitRun) -> tuple[float, float]:
@@ -254,7 +265,7 @@ def over_standard() -> tuple[int, float]:
 
 def packed_alone_s(run: SplitRun) -> float:
     """Seconds by the model if the queries of a group shared a block, without splits."""
-    return _unsplit_s(run, float(evidence.DECODE_KV_HEADS))
+    return float(f.SPLIT_READ_S.at(_setting(run, evidence.DECODE_KV_HEADS)))
 
 
 def decode_table() -> Table:

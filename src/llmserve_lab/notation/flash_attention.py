@@ -23,15 +23,17 @@ max_now = Quantity(
 sum_before = Quantity(
     r"Z_{\mathrm{old}}",
     "dimensionless",
-    "running sum of exp(score − maximum) before a tile",
+    "sum of exp(score − old maximum) before a tile",
 )
 tile_sum = Quantity(
-    r"Z_{\mathrm{tile}}", "dimensionless", "sum of exp(score − maximum) in a tile"
+    r"Z_{\mathrm{tile}}",
+    "dimensionless",
+    "sum of exp(score − new maximum) over the scores of the tile",
 )
 running_sum = Positive(
     r"Z_{\mathrm{new}}",
     "dimensionless",
-    "running sum of exp(score − maximum) after a tile",
+    "sum of exp(score − new maximum) after a tile",
 )
 out_1 = Quantity(
     "o_1", "dimensionless", "output of the first split alone", minimum=-math.inf
