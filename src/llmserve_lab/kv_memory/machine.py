@@ -29,6 +29,10 @@ from llmserve_lab.validation.cache_blocks import room as room_of
 
 BLOCK = int(float(VLLM_BLOCK))  # tokens
 SHARE_NOW = VLLM_MEMORY_SHARE
+# Bytes of the trial's peak for each slot and entry of the vocabulary: five logs' mean.
+ENTRY_BYTES = round(
+    mean(float(log.peak) / float(DEFAULT_SEQS) / log.vocab for log in START_LOGS)
+)
 
 
 def beside_bytes() -> Cited:
@@ -128,7 +132,7 @@ def with_kept(bytes_: float, share: Cited = MEMORY_SHARE) -> int:
 
 
 def beside_at(slots: int) -> float:
-    """Working space where sampling makes the peak: that of the log, scaled by slots.
+    """Working space where sampling makes the peak: by slots and vocabulary.
 
     Requests that a server samples at once (``--max-num-seqs``) each take a row of the
     vocabulary; few of them take less than the trial's tokens do, and then this is a
@@ -145,7 +149,7 @@ def beside_at(slots: int) -> float:
 
 def slot_bytes() -> float:
     """Working space for one more request of the limit, where sampling decides."""
-    return float(log_of(running_example.model().name).peak) / float(DEFAULT_SEQS)
+    return float(ENTRY_BYTES * running_example.model().vocab)
 
 
 def working_bytes(slots: int) -> float:

@@ -21,6 +21,7 @@ from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import (
     BLOCK,
     SHARE_NOW,
+    kept,
     log_of,
     printed_blocks,
     room,
@@ -117,7 +118,7 @@ def peaks() -> Table:
         )
         for log in START_LOGS
     ]
-    columns = ("model", "vocabulary", "peak", "bytes")
+    columns = ("model [2]", "vocabulary", "peak", "bytes [1]")
     name, size = IMAGES_LOG.name, _gib(float(IMAGES_LOG.peak))
     notes = (
         "Bytes of the peak for each slot and each entry of the vocabulary.",
@@ -170,21 +171,24 @@ LATENT = "512 + 64"  # of both models with latent attention
 
 
 def servers() -> Table:
-    """The running example under five settings: what is left, what fits, what runs."""
+    """The running example by rule, and one log: what is left, fits, and runs."""
     each = -(-(PROMPT + ANSWER) // BLOCK)
     seqs = int(float(DEFAULT_SEQS))
+    start = log_of(model().name)
+    log = (kept(start), printed_blocks())  # measured
     rows = []
-    for what, share, slots in (
-        ("this page [1]", MEMORY_SHARE, 128),
-        ("the published log", MEMORY_SHARE, seqs),
-        ("today's defaults [2]", SHARE_NOW, seqs),
+    for what, share, slots, found in (
+        ("this page [1]", MEMORY_SHARE, 128, None),
+        ("a log's settings, by the box", MEMORY_SHARE, seqs, None),
+        ("that log, measured [2]", MEMORY_SHARE, seqs, log),
+        ("today's defaults [3]", SHARE_NOW, seqs, None),
         *(
-            ("a slot for each", share, slots_at_full_length(PROMPT + ANSWER, share))
+            ("a slot for each", share, slots_at_full_length(each * BLOCK, share), None)
             for share in (MEMORY_SHARE, SHARE_NOW)
         ),
     ):
-        beside = working_bytes(slots)
-        blocks = with_kept(beside, share)
+        rule = working_bytes(slots)
+        beside, blocks = found or (rule, with_kept(rule, share))
         fit = blocks // each
         rows.append(
             (what, f"{float(share):.0%}", f"{slots:,}", f"{beside / 1e9:.2f} GB",
@@ -200,8 +204,10 @@ def servers() -> Table:
         notes=(
             "Eight of the nine servers had 128 slots and one 256; the working space "
             "is their mean.",
+            f"{_gib(float(start.cache))} of cache, in whole blocks. It is "
+            "one of the five logs from which the bytes of a slot are taken.",
             f"vllm serve 0.33.0, most GPUs of 70 GB or more: about {fewer:.0%} fewer "
-            "blocks than on this page, and the estimate goes off besides.",
+            "blocks than on this page, before the estimate for CUDA graphs.",
         ),
     )
 
@@ -237,7 +243,7 @@ def counts() -> Table:
             _off(blocks - float(SCOUT_BLOCKS), shape, SCOUT_GPUS),
         )
     )  # fmt: skip
-    columns = ("server", "published", "predicted", "off by", "GB a GPU [3]")
+    columns = ("server [2]", "published [1]", "predicted", "off by", "GB a GPU [3]")
     notes = [
         "; ".join(
             f"{device}: vLLM {log.version}, published {log.published}"
