@@ -162,7 +162,7 @@ def _looked_at(frames: int) -> list[int]:
 
 
 def step(figure: StepFigure) -> Note:
-    """Its legend, what its counters say in every frame, and what its stills show."""
+    """Axes, legend, what the counters say in every frame, what the stills show."""
     counters = {
         f"{log}: {counter.label}": " | ".join(
             counter.shown(each.frames[place].counters[at])
@@ -172,7 +172,14 @@ def step(figure: StepFigure) -> Note:
         for at, counter in enumerate(figure.counters)
     }
     stills = {f"{log}, {at}": _rows(figure, log, at) for log, at in figure.stills}
-    return {"legend": dict(figure.legend), "counters": counters, "stills": stills}
+    scene = figure.scene
+    return {
+        "title": _plain(figure.title),
+        "axes": [each.title for each in (scene.x, scene.y)],
+        "legend": dict(figure.legend),
+        "counters": counters,
+        "stills": stills,
+    }
 
 
 # A still: what matplotlib has been told to draw.
