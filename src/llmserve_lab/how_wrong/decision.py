@@ -149,6 +149,17 @@ def near_rows(kind: Kind, row: MeasuredRow) -> tuple[tuple[MeasuredRow, ...], Fl
     return tuple(rows[place] for place in near), error[other][near]
 
 
+def sorted_factors(number: int = 10) -> tuple[float, ...]:
+    """Every so-many-th of the near rows' misses, in order: ``number`` of them.
+
+    A miss is predicted over measured or its inverse, whichever is above one.
+    """
+    _, error = near_rows("tpot", example.rows()[3])
+    factors = np.sort(np.exp(np.abs(np.log1p(error))))
+    step = len(factors) // number
+    return tuple(float(each) for each in factors[step - 1 :: step])
+
+
 def near_band(rule: str) -> tuple[float, float]:
     """Ends of a band of predicted over measured, for the load that the text works.
 
@@ -172,13 +183,28 @@ def near_band(rule: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
+class Found:
+    """What a measurement may find, and the plan that follows: clients and devices."""
+
+    error: float
+    clients: int
+    devices: int
+
+    @classmethod
+    def of(cls, error: float) -> Found:
+        """The plan after a measurement that found this error of TPOT."""
+        load = load_found(error)
+        return cls(error, load.clients, example.TP * servers(load, "longest_s"))
+
+
+@dataclass(frozen=True)
 class Worth:
     """What a measurement promises, before it is made.
 
     Devices saved in the mean of what it may find: of all the nearest rows' errors
     beside the plan by the band, and of the ``n_alike`` of the same engine beside the
-    plan that knows the engine. ``share`` of them make the plan smaller. ``middle`` and
-    ``worst`` are two errors of the engine, and the devices that each would need.
+    plan that knows the engine. ``share`` of them make the plan smaller. ``best``,
+    ``middle`` (the median) and ``worst`` are three errors of the engine.
     """
 
     saved: float
@@ -187,8 +213,9 @@ class Worth:
     n_alike: int
     share: float
     share_alike: float
-    middle: tuple[float, int]
-    worst: tuple[float, int]
+    best: Found
+    middle: Found
+    worst: Found
 
 
 def worth() -> Worth:
@@ -207,15 +234,20 @@ def worth() -> Worth:
         len(saved_alike),
         float((saved > 0).mean()),
         float((saved_alike > 0).mean()),
-        *(
-            (float(each), example.TP * servers_found(float(each)))
-            for each in np.sort(error[alike])[[alike.sum() // 2, 0]]
-        ),
+        *(Found.of(float(each)) for each in np.percentile(error[alike], (100, 50, 0))),
     )
 
 
 def servers_found(error: float) -> int:
     """Servers that are planned once one was measured and TPOT's error is known.
+
+    As :func:`load_found` has it.
+    """
+    return servers(load_found(error), "longest_s")
+
+
+def load_found(error: float) -> PlannedLoad:
+    """The most clients that keep the promise once TPOT's error is known.
 
     The error is taken to be the same at every load; TTFT, far below its promise, is
     taken as predicted.
@@ -231,8 +263,7 @@ def servers_found(error: float) -> int:
     if not kept:
         raise ValueError(f"error must leave a load that keeps the promise, got {error}")
     best = kept[-1]
-    first = replace(best.ttft, factor=1.0)
-    return servers(replace(best, ttft=first), "longest_s")
+    return replace(best, ttft=replace(best.ttft, factor=1.0))
 
 
 @cache
@@ -259,11 +290,62 @@ def engine_known() -> PlannedLoad:
     return [each for each in engine_loads() if each.keeps][-1]
 
 
+def n_own(row: MeasuredRow) -> int:
+    """How many of the rows nearest to a setting the example's engine served."""
+    return sum(each.engine == ENGINE for each in near_rows("tpot", row)[0])
+
+
 def own_factor(kind: Kind, row: MeasuredRow, digits: int) -> float:
     """The factor that nineteen in twenty of the engine's nearest rows stay below."""
     rows, error = near_rows(kind, row)
     own = error[[each.engine == ENGINE for each in rows]]
     return round(1 / (1 + float(np.percentile(own, TAILS[0]))), digits)
+
+
+def engine_plan_at(factor: float) -> tuple[int, int]:
+    """Clients and devices of the engine's plan if one factor held at every load."""
+    found = [
+        replace(each, tpot=replace(each.tpot, factor=factor)) for each in engine_loads()
+    ]
+    plan = [each for each in found if each.keeps][-1]
+    return plan.clients, example.TP * servers(plan, "longest_s")
+
+
+@dataclass(frozen=True)
+class TwoRuns:
+    """The example's load between, corrected by its runs with fewest and most clients.
+
+    ``ratios`` are predicted over measured of the two runs, ``mean`` their mean.
+    """
+
+    ratios: tuple[float, float]
+    mean: float
+    corrected_s: float
+    error: float
+    error_before: float
+
+
+def two_runs() -> TwoRuns:
+    """Divide a prediction by the mean of what two runs of its own server had."""
+    few, *_, between, many = measured_loads()
+    first, last = (
+        round(1e3 * each.tpot.predicted_s, 2) / round(1e3 * _found_s(each), 2)
+        for each in (few, many)
+    )
+    mean = round((first * last) ** 0.5, 3)
+    corrected_s = between.tpot.predicted_s / mean
+    return TwoRuns(
+        (first, last),
+        mean,
+        corrected_s,
+        corrected_s / _found_s(between) - 1,
+        between.tpot.predicted_s / _found_s(between) - 1,
+    )
+
+
+def _found_s(load: PlannedLoad) -> float:
+    assert load.tpot.measured_s is not None
+    return load.tpot.measured_s
 
 
 def power(kind: Kind) -> float:

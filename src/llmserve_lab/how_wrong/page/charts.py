@@ -104,7 +104,8 @@ def residuals() -> Any:
         domain=[NAMES[engine] for engine in ENGINE_INKS],
         range=[ink.css for ink in ENGINE_INKS.values()],
     )
-    color = alt.Color("g:N", scale=scale, title=None)
+    legend = alt.Legend(symbolOpacity=1, symbolSize=90)
+    color = alt.Color("g:N", scale=scale, title=None, legend=legend)
     picked = "datum['e' + kind + left]"
     points = (
         alt.Chart(data)
@@ -112,7 +113,7 @@ def residuals() -> Any:
         .transform_calculate(g=f"{[NAMES[e] for e in ENGINE_INKS]}[datum.g]")
         .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
     )
-    points = points.mark_square(size=9, opacity=0.25, clip=True)
+    points = points.mark_square(size=14, opacity=0.35, clip=True)
     points = points.encode(x=x, y=y, color=color)
     middle = (
         alt.Chart(alt.Data(values=_medians()))

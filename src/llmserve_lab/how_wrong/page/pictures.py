@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong import decision, example, fairness
 from llmserve_lab.how_wrong.factors import nested_held
 from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.page.charts import ENGINE_INKS
 from llmserve_lab.how_wrong.page.other_tables import full_server
 from llmserve_lab.how_wrong.pairs import (
     cache_requests,
@@ -20,6 +17,7 @@ from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.palette import GREY, INK, SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.validation import DATASHEET, ServingConstants, achieved
+from llmserve_lab.validation.bands import NEAREST
 
 
 @figure_style()
@@ -92,8 +90,8 @@ def band() -> StaticFigure:
     true = example.measured_ms()
     axes.plot(list(true), list(true.values()), "o", color=INK.light, ms=5, zorder=3)
     axes.axhline(1e3 * decision.TPOT_S, color=SERIES[1].light, ls="--")
-    last, hope = decision.planned(), decision.hoped()
-    ends = ((last, "right", 0.97), (decision.engine_known(), "left", 1.03))
+    last, known = decision.planned(), decision.engine_known()
+    ends = ((last, "right", 0.97), (known, "left", 1.03))
     for load, side, by in ends:
         axes.vlines(load.clients, 5, 1e3 * decision.TPOT_S, color=GREY.light, ls=":")
         axes.text(by * load.clients, 5.6, f"{load.clients}", ha=side, color=INK.light)
@@ -114,84 +112,57 @@ def band() -> StaticFigure:
         sentence=(
             "Llama-3.1-70B (FP8) on four H100, vLLM. No constant has seen this model. "
             "Band and factor come from rows of other servers, some of this model; the "
-            f"band’s power, {decision.power('tpot'):g}, was chosen on all rows. With "
-            f"{last.clients} clients the band ends at "
-            f"{1e3 * last.tpot.longest_s:.1f} ms, with {hope.clients} at "
-            f"{1e3 * hope.tpot.longest_s:.1f} ms."
+            f"band’s power, {decision.power('tpot'):g}, was chosen on all rows. vLLM’s "
+            f"line steps where a slow row comes among the {NEAREST} nearest, "
+            "or leaves them."
         ),
         title=(
-            f"With up to {last.clients} clients the whole band keeps the promise, with "
-            f"{hope.clients} it does not"
+            f"vLLM’s factor allows {known.clients} clients, the book’s band "
+            f"{last.clients}"
         ),
         name="how_wrong.band",
     )
 
 
-NEAR_ENGINES = ("vllm", "trtllm")  # those of the nearest rows, in the order drawn
 LEFT_ENGINES = ("vllm", "trtllm", "sglang")
-RULES = (("plain", 0.3), ("even", 0.55), ("wide", 1.0))  # of a band; how dark
-WORDS = {"plain": "plain", "even": "even", "wide": "raised"}
-THICK = 0.3  # of a bar, where the engines are one apart
+RULES = (("plain", 0.4), ("wide", 1.0))  # of a band; how dark
+WORDS = {"plain": "plain band", "wide": "book’s band"}
+THICK = 0.4  # of a bar, where the engines are one apart
 
 
 @figure_style()
-def near_errors() -> StaticFigure:
-    """Errors of the nearest rows with three bands, and what such bands held."""
+def held() -> StaticFigure:
+    """Of each engine, left out: the share of its rows that two kinds of band held."""
     from llmserve_lab.extras import pyplot as plt
 
-    rows, error = decision.near_rows("tpot", example.rows()[3])
-    figure, (near, held) = plt.subplots(
-        2, figsize=(3.8, 3.3), height_ratios=(4, 5), layout="constrained"
-    )
-    places = []
-    for place, engine in enumerate(NEAR_ENGINES):
-        own = 1 + error[[row.engine == engine for row in rows]]
-        spread = [4.2 - place + 0.09 * (i % 5 - 2) for i in range(len(own))]
-        near.plot(own, spread, "o", ms=3, alpha=0.7, color=ENGINE_INKS[engine].light)
-        places.append((4.2 - place, NAMES[engine]))
-    for place, (rule, dark) in enumerate(RULES):
-        low, high = decision.near_band(rule)
-        up = 2 - 0.9 * place
-        near.barh(up, high - low, 0.5, low, color=GREY.light, alpha=dark)
-        places.append((up, f"{WORDS[rule]} band"))
-    near.axvline(1, color=INK.light, lw=0.8)
-    near.set(xscale="log", xlabel="predicted / measured (log)", xlim=(0.72, 1.4))
-    near.set_xticks([0.8, 1, 1.25], ["0.8", "1", "1.25"])
-    near.minorticks_off()
-    near.set_yticks([up for up, _ in places], [name for _, name in places])
-    near.grid(axis="y", visible=False)
-    _draw_held(held)
-    share = per_cent(fairness.covered("engine", "tpot", rule="plain"), 0)
+    figure, axes = plt.subplots(figsize=(3.8, 2.0))
+    for place, engine in enumerate(LEFT_ENGINES):
+        for at, (rule, dark) in enumerate(RULES):
+            share, up = 100 * held_of(rule, engine), (0.5 - at) * THICK - place
+            label = "" if place else WORDS[rule]
+            axes.barh(
+                up, share, 0.9 * THICK, color=SERIES[0].light, alpha=dark, label=label
+            )
+            axes.text(share + 1, up, f"{share:.0f}", va="center")
+    axes.axvline(90, color=SERIES[1].light, ls="--", label="to hold: 90 %")
+    axes.set(xlabel="rows of the left-out engine inside (%)", xlim=(0, 112))
+    axes.set_xticks([0, 20, 40, 60, 80, 100])
+    axes.grid(axis="y", visible=False)
+    places = range(0, -len(LEFT_ENGINES), -1)
+    axes.set_yticks(list(places), [NAMES[engine] for engine in LEFT_ENGINES])
+    axes.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.4, 1.0), handlelength=1)
+    plain = per_cent(fairness.covered("engine", "tpot", rule="plain"), 0)
+    wide = per_cent(nested_held("engine", "tpot"), 0)
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Above: the {len(rows)} rows nearest to our server, and three bands made "
-            f"from all of them, the raised one with the power "
-            f"{decision.power('tpot'):g}. Below: each engine left out in its turn, the "
-            f"power chosen again; the plain band held {share} of all these rows."
+            "Each engine is left out in its turn: of the constants, of the rows that "
+            "make the band, and of those that choose its power. Of all these rows the "
+            f"plain band held {plain} and the book’s band {wide}."
         ),
-        title="Made from other engines, a plain band holds far less than nine in ten",
-        name="how_wrong.near_errors",
+        title="A plain band holds far less than nine in ten rows of a new engine",
+        name="how_wrong.held",
     )
-
-
-def _draw_held(axes: Any) -> None:
-    """Of each engine, left out: the share of its rows that each kind of band held."""
-    places = []
-    for place, engine in enumerate(LEFT_ENGINES):
-        for at, (rule, dark) in enumerate(RULES):
-            share, up = 100 * held_of(rule, engine), (1 - at) * THICK - place
-            axes.barh(up, share, 0.8 * THICK, color=GREY.light, alpha=dark)
-            axes.text(103, up, f"{share:.0f}", va="center", fontsize=8)
-            name = WORDS[rule] if at else f"{NAMES[engine]}, {WORDS[rule]}"
-            places.append((up, name))
-    axes.axvline(90, color=SERIES[1].light, ls="--")
-    axes.text(88, 0.5, "promised: 90", color=SERIES[1].light, ha="right", fontsize=8)
-    axes.set(xlabel="rows of a left-out engine inside (%)", xlim=(0, 112))
-    axes.set_ylim(-2.5, 0.85)
-    axes.set_xticks([0, 20, 40, 60, 80, 100])
-    axes.grid(axis="y", visible=False)
-    axes.set_yticks([up for up, _ in places], [name for _, name in places], fontsize=8)
 
 
 def held_of(rule: str, engine: str) -> float:
