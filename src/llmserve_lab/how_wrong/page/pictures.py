@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong import decision, example, fairness
-from llmserve_lab.how_wrong.factors import nested_held
+from llmserve_lab.how_wrong.factors import AT, cases, nested_held
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.other_tables import full_server
 from llmserve_lab.how_wrong.pairs import (
@@ -122,6 +122,80 @@ def band() -> StaticFigure:
         ),
         name="how_wrong.band",
     )
+
+
+CASES = (
+    "the load alone, server run twice",
+    "the server; engine, model, GPU known",
+    "the engine",
+    "the model",
+    "the kind of GPU",
+    "MoE, other vendor, P99, …",
+)
+COLUMNS = ((14.5, "plan with"), (19.5, "held"), (24, "held least"))
+
+
+@figure_style()
+def trust() -> StaticFigure:
+    """Mean error of TPOT by what is new about a server, and what to plan with."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.6, 2.1))
+    lines = trusted()
+    for place, (error, *cells) in enumerate(lines):
+        axes.barh(-place, error or 0, 0.6, color=SERIES[0].light)
+        said = f"{error:.1f} %" if error else "not tested"
+        axes.text((error or 0) + 0.2, -place, said, va="center")
+        for (across, _), cell in zip(COLUMNS, cells, strict=True):
+            axes.text(across, -place, cell, va="center", ha="center")
+    for across, head in COLUMNS:
+        axes.text(across, 0.75, head, ha="center", fontweight="bold")
+    axes.text(0, 0.75, "mean error", fontweight="bold")
+    axes.set(xlim=(0, 27), ylim=(0.5 - len(lines), 1.3))
+    axes.set_xticks([])
+    axes.set_yticks(range(0, -len(lines), -1), CASES)
+    axes.spines["bottom"].set_visible(False)
+    axes.grid(visible=False)
+    known, anew, *_ = cases()
+    factor, wide = (f"{each.factors[0]:.2f}" for each in (known, anew))
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            "Plan with: multiply the predicted TPOT (the factor is that of the server "
+            f"above with {example.rows()[AT].clients} clients). Held: share of left-out "
+            "rows whose time stayed within such factors; the first was to hold "
+            f"{per_cent(known.promised, 0)}, the others {per_cent(anew.promised, 0)}. "
+            "Not tested: a mixture of experts, another vendor, the slowest of a "
+            "hundred requests (P99), users who come at random. Cross-validated."
+        ),
+        title=(
+            f"What is new? If only the server, plan with {factor} times the "
+            f"prediction, else with {wide} times"
+        ),
+        name="how_wrong.trust",
+    )
+
+
+def trusted() -> list[tuple[float | None, str, str, str]]:
+    """Line by line: error in per cent, factor, share held, and the smallest share."""
+    found: list[tuple[float | None, str, str, str]] = [
+        (100 * fairness.own_runs("both")[1], "own runs", "–", "–")
+    ]
+    for each in cases():
+        assert each.held[0] is not None  # of TPOT, every label has a share
+        name, low = min(each.names[0].items(), key=lambda one: one[1], default=("", 0))
+        found.append(
+            (
+                100 * each.error,
+                f"× {each.factors[0]:.2f}",
+                per_cent(each.held[0], 0),
+                f"{per_cent(low, 0)} ({SHORT.get(name, name)})" if name else "–",
+            )
+        )
+    return [*found, (None, "measure", "–", "–")]
+
+
+SHORT = {"trtllm": "TRT-LLM", "llama-3-70b": "70B", "h200-sxm": "H200"}
 
 
 LEFT_ENGINES = ("vllm", "trtllm", "sglang")

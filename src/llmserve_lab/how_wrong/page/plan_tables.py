@@ -5,45 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from llmserve_lab.how_wrong import decision, example, fairness
+from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.decision import TPOT_S, Forecast, PlannedLoad
 from llmserve_lab.how_wrong.factors import AT, Rule, beyond, cases, risk
-from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
-
-
-def trust() -> Table:
-    """How far to trust a prediction of TPOT, by what is new about the server."""
-    runs = fairness.own_runs("both")[1]
-    rows: list[tuple[str, ...]] = [(CORRECTED, per_cent(runs), "–", "–", "–")]
-    for each in cases():
-        name, low = min(each.names[0].items(), key=lambda one: one[1], default=("", 0))
-        rows.append((
-            each.new if name else f"{each.new}: {SERVED}",
-            per_cent(each.error),
-            f"× {each.factors[0]:.2f}",
-            per_cent(_share(each.held[0]), 0),
-            f"{NAMES[name]}: {per_cent(low, 0)}" if name else "–",
-        ))  # fmt: skip
-    rows.append((OUTSIDE, "not tested", "–", "–", "–"))
-    known, anew, *_ = cases()
-    return Table(
-        "How far to trust the book’s time per output token",
-        ("what is new", "mean error", "plan with", "held", "held least"),
-        rows,
-        notes=(
-            "Plan with: the factor for the server above with "
-            f"{example.rows()[AT].clients} clients. Held: the share of left-out rows "
-            "whose time stayed within such a factor. The first factor was made to hold "
-            f"{per_cent(known.promised, 0)}, the others {per_cent(anew.promised, 0)}. "
-            "All scores are cross-validated.",
-        ),
-    )
-
-
-CORRECTED = "only the load: you ran your server with its fewest and its most clients"
-SERVED = "its engine has served its model on such GPUs"
+from llmserve_lab.validation.bands import INSIDE, TAILS
 
 
 def factors() -> Table:
@@ -58,28 +25,20 @@ def factors() -> Table:
         )
         for each in cases()
     ]
-    known, anew, *_ = cases()
     return Table(
         f"Factors for our server with {example.rows()[AT].clients} clients, and the "
         "share of left-out rows that such factors held, in per cent (cross-validated)",
         ("what is new", "factor of", "TPOT ×", "TTFT ×", "TPOT held", "TTFT held"),
         rows,
         notes=(
-            "First line: made so that a time is longer than the factor allows in one "
-            f"row of twenty ({per_cent(known.promised, 0)} are held); scored on the "
-            f"{len(beyond('engine'))} vLLM rows with a public script, all of the 70B, "
-            "each row’s factor made from other servers.",
-            f"Other lines: made to hold {per_cent(anew.promised, 0)}, up and down; all "
-            "rows that were left out are pooled, and the brackets hold the smallest "
-            "and the largest share of one engine, model or kind of GPU. TTFT has rows "
-            "of one model only, and without H100 no power can be chosen.",
+            f"First line: to hold {per_cent(1 - TAILS[0] / 100, 0)}, to the slow side; "
+            f"scored on the {len(beyond('engine'))} vLLM rows with a public script, all "
+            "of the 70B, each row’s factor made from other servers.",
+            f"Other lines: to hold {per_cent(INSIDE, 0)}, up and down; all left-out rows "
+            "pooled, and in brackets the least and the most of one name. TTFT has rows "
+            "of one model; H100 is never left out, since too little would remain.",
         ),
     )
-
-
-def _share(found: float | None) -> float:
-    assert found is not None  # of TPOT, every label has a share
-    return found
 
 
 def _held(found: float | None, names: Mapping[str, float]) -> str:
@@ -92,10 +51,6 @@ def _held(found: float | None, names: Mapping[str, float]) -> str:
     return f"{100 * found:.0f} ({least}–{most})"
 
 
-OUTSIDE = (
-    "more: a mixture of experts, another vendor, the slowest of a hundred requests, "
-    "users who come at random"
-)
 PLANS: tuple[tuple[str, Rule, str], ...] = (
     ("predicted", "prediction", "predicted_s"),
     ("vLLM’s factor", "engine", "longest_s"),
