@@ -182,15 +182,16 @@ def test_the_folds_cover_every_row_once() -> None:
 
 
 def test_no_frame_predicts_a_model_that_was_fitted_to() -> None:
+    """One more model has its bar in each frame; what is fitted to has words instead."""
     figure = figures.leave_one_group_out()
     log = figure.logs["folds"]
     for frame in range(len(log.frames) - 1):
-        states = {
-            row["y"]: row["state"]
-            for row in log.tables["words"]
-            if row["since"] <= frame < row["until"]
-        }
-        assert sorted(states.values()).count("weights") == 2
+        shown = [
+            row for row in log.tables["words"] if row["since"] <= frame < row["until"]
+        ]
+        assert len(shown) == len({row["y"] for row in shown}) == 4
+        fitted = sum("in the fit" in row["text"] for row in shown)
+        assert fitted == min(2, 3 - frame)
     asked = folds.NAMES[folds.folds("model")[0].left_out]
     bars = {row["model"]: row for row in log.tables["bars"]}
     for fold in folds.folds("model"):
@@ -198,7 +199,13 @@ def test_no_frame_predicts_a_model_that_was_fitted_to() -> None:
         assert bar["end"] == pytest.approx(100 * fold.mean, abs=0.06)
         said = log.frames[bar["since"]].sentence
         assert folds.NAMES[fold.left_out] in said and "predict" in said
-    assert bars[asked]["since"] > figure.start  # the question comes first
+        assert str(fold.n_fitted) in said
+    sheet = bars[figures.SHEET_BAR]
+    assert sheet["since"] == figure.start  # from the first frame on
+    assert sheet["end"] == pytest.approx(
+        100 * mean_error("tpot", "datasheet"), abs=0.06
+    )
+    assert bars[asked]["since"] == 1 > figure.start  # asked first, answered next
 
 
 def test_published_block_counts_are_predicted_within_two_per_cent() -> None:
@@ -298,3 +305,20 @@ def test_the_errors_of_another_form_stand_under_their_own_heading() -> None:
         ]
         stored = [100 * found[name][key] for name in other_tables.FORMS]
         assert shown == pytest.approx(stored, abs=0.051)
+
+
+def test_a_server_listed_twice_has_two_token_budgets() -> None:
+    """The note under the counts, and what the text says of the reserve."""
+    budgets = dict[tuple[str, int], list[int]]()
+    sizes = dict[str, dict[int, float]]()
+    for each in predicted():
+        key = (each.record.model.key, each.record.tp)
+        budgets.setdefault(key, []).append(each.record.budget)
+        own = sizes.setdefault(each.record.model.key, {})
+        own[each.record.budget] = reserve(each.record) / 1e9
+    assert any(len(each) > 1 for each in budgets.values())
+    assert all(len(each) == len(set(each)) for each in budgets.values())
+    few, many = (sizes["llama-3-70b"][budget] for budget in (2048, 8192))
+    assert many > few + 0.2
+    qwen = sizes["qwen2.5-7b"].values()
+    assert len(qwen) == 2 and max(qwen) - min(qwen) < 0.02
