@@ -45,7 +45,7 @@ def leave_one_group_out() -> StepFigure:
                 Cells(table="bars", x="start", x2="end", y="model"),
                 Labels(table="words", align="left"),
             ),
-            height=150,
+            height=125,
         ),
         logs={"folds": StepLog(frames, tables)},
         start=OPENS,

@@ -32,11 +32,11 @@ def factors() -> Table:
         rows,
         notes=(
             f"First line: to hold {per_cent(1 - TAILS[0] / 100, 0)}, to the slow side; "
-            f"scored on the {len(beyond('engine'))} vLLM rows with a public script, all "
-            "of the 70B, each row’s factor made from other servers.",
-            f"Other lines: to hold {per_cent(INSIDE, 0)}, up and down; all left-out rows "
-            "pooled, and in brackets the least and the most of one name. TTFT has rows "
-            "of one model; H100 is never left out, since too little would remain.",
+            f"scored on {len(beyond('engine'))} vLLM rows with a public script, all of "
+            "the 70B, each row’s factor made from other servers. Others: to hold "
+            f"{per_cent(INSIDE, 0)}, up and down; left-out rows pooled, in brackets "
+            "the least and the most of one name. TTFT has rows of one model. Without H100 "
+            "too few rows remain for a band.",
         ),
     )
 
@@ -99,10 +99,10 @@ class WorkedPlan:
         """Its numbers as text, line by line."""
         return (
             str(self.clients),
-            f"{self.tpot_ms:.2f}",
-            f"{self.tpot_factor:.3f}" if self.tpot_factor else "–",
-            f"{self.ttft_ms:.0f}",
-            f"{self.ttft_factor:.2f}" if self.ttft_factor else "–",
+            f"{self.tpot_ms:.2f}"
+            + (f" × {self.tpot_factor:.3f}" if self.tpot_factor else ""),
+            f"{self.ttft_ms:.0f}"
+            + (f" × {self.ttft_factor:.2f}" if self.ttft_factor else ""),
             f"{self.answer_len:.1f}",
             f"{self.answer_s:.2f}",
             f"{self.tokens_per_s:,.0f}",
@@ -140,10 +140,8 @@ def plans() -> Table:
 
 LINES = (
     "clients",
-    "TPOT, ms",
-    "× factor",
-    "TTFT, ms",
-    "× factor of TTFT",
+    "TPOT, ms, × factor",
+    "TTFT, ms, × factor",
     "tokens in an answer",
     "answer takes, s",
     "tokens/s",
