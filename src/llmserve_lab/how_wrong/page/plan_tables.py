@@ -35,8 +35,8 @@ def factors() -> Table:
             f"scored on {len(beyond('engine'))} vLLM rows with a public script, all of "
             "the 70B, each row’s factor made from other servers. Others: to hold "
             f"{per_cent(INSIDE, 0)}, up and down; left-out rows pooled, in brackets "
-            "the least and the most of one name. TTFT has rows of one model. Without H100 "
-            "too few rows remain for a band.",
+            "the least and the most of one name. TTFT has rows of one model. Without "
+            "H100 too few rows remain for a band.",
         ),
     )
 
