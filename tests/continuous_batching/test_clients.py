@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from llmserve_lab.continuous_batching import clients, lanes, machine, tuning
+from llmserve_lab.catalog.evidence.servers import VLLM_MAX_SEQS, VLLM_TOKEN_BUDGET
+from llmserve_lab.continuous_batching import clients, commands, lanes, machine, tuning
 from llmserve_lab.continuous_batching.machine import (
     LONG,
     TARGET_S,
@@ -53,8 +55,10 @@ def test_a_cap_as_large_as_the_budget_is_chunked_prefill() -> None:
 
 
 def test_the_requests_are_those_of_the_commands() -> None:
-    text, run = tuning.commands(), clients.both(ALONE, priced(ALONE.budget))
-    assert f"--num-prompts {clients.USUAL_REQUESTS} " in text
+    usual, text = commands.usual_client(), commands.long_client()
+    run = clients.both(ALONE, priced(ALONE.budget))
+    assert f"--num-prompts {clients.USUAL_REQUESTS} " in usual
+    assert f"--random-input-len {PROMPT} " in usual
     assert f"--num-prompts {clients.LONG_REQUESTS} " in text
     assert f"--random-output-len {clients.LONG_ANSWER}" in text
     assert f"--random-input-len {LONG} " in text
@@ -75,7 +79,7 @@ def test_the_cap_keeps_the_target_and_lets_the_short_ones_in() -> None:
     slow = slower_attention(0.5)
     slow_s = tuning.capped_gap_s(rows, LONG, long_decodes=1, machine=slow)
     assert safe_s < slow_s < TARGET_S
-    small, cap, _ = clients.choices()
+    small, cap = clients.choices()[0], clients.capped()
     run, alone = cap.served(), small.served()
     assert run.gaps.longest_s <= safe_s and alone.gaps.longest_s <= safe_s
     assert clients.short_ttft_s(run) < 1 < 7 < clients.short_ttft_s(alone)
@@ -104,19 +108,43 @@ def test_a_percentile_below_the_hundredth_hides_the_freeze() -> None:
     assert cut.gaps.percentile(99) > run.gaps.percentile(99)  # chunks slow many gaps
 
 
-def test_the_table_prints_both_runs() -> None:
-    small, _, default = clients.choices()
-    gap, long, usual, most = clients.choices_table().rows
-    for place, each in ((1, small), (2, default)):
+def test_the_table_prints_every_setting_with_its_slots() -> None:
+    settings, table = clients.choices(), clients.choices_table()
+    slots, gap, long, usual, most = table.rows
+    assert [each.rows for each in settings] == sorted({s.rows for s in settings})
+    for place, each in enumerate(settings, start=1):
         run = each.served()
+        assert str(table.columns[place]).split()[0] == f"{each.rows:,}"
+        assert slots[place] == f"{each.seqs:,}"
         assert gap[place] == f"{1e3 * run.gaps.longest_s:.0f} ms"
         assert long[place] == f"{clients.long_ttft_s(run):.1f} s"
         assert usual[place] == f"{clients.short_ttft_s(run):.1f} s"
-        assert str(most[place]).startswith(f"{each.per_s():,.0f}")
+        assert most[place] == f"{each.per_s():,.0f}"
+
+
+def test_what_is_called_the_default_has_the_default_slots() -> None:
+    """With fewer slots it would serve less, and the loss would look smaller."""
+    default = clients.default()
+    assert (default.rows, default.seqs) == (
+        VLLM_TOKEN_BUDGET.value,
+        VLLM_MAX_SEQS.value,
+    )
+    few = replace(default, seqs=tuning.SEQS)
+    assert few.per_s() < 0.98 * default.per_s()
+    assert clients.choices()[-1] == default
+
+
+def test_no_table_of_budgets_tells_of_lengths_that_it_does_not_hold() -> None:
+    """Nor of the metric of another table: each says its own doubt in a note."""
+    for table in (clients.choices_table(), tuning.bounds_table()):
+        assert table.band is None and "measured" in " ".join(table.notes)
+        held = " ".join(str(cell) for row in table.rows for cell in row)
+        said = re.findall(r"[\d,]{5,}", " ".join(table.notes))
+        assert all(number in held for number in said)
 
 
 def test_a_smaller_budget_costs_throughput_under_every_count_of_launches() -> None:
-    alone, cap, default = clients.choices()
+    alone, cap, default = clients.choices()[0], clients.capped(), clients.default()
     for served in (cost(), hidden()):
         lost = [each.lost(served) for each in (alone, cap, default)]
         assert lost[0] > lost[1] > lost[2] == 0

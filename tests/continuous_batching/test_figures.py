@@ -34,7 +34,11 @@ from llmserve_lab.continuous_batching.page import (
     strips,
     triangle,
 )
-from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, crowd, four
+from llmserve_lab.continuous_batching.workloads import (
+    BOOK_ARRIVES_S,
+    crowd,
+    four,
+)
 from llmserve_lab.engine import Continuous, IterationLoad, Pool, Report, simulate
 from llmserve_lab.page.step.figure import Frame
 from llmserve_lab.running_example import cost, setting

@@ -15,3 +15,12 @@ def test_the_strips_are_as_long_as_their_iterations_in_the_unit_of_the_axis() ->
         took = [float(frame.counters[0]) for frame in log.frames]
         ends = max(row["x2"] for row in log.tables["rows"])
         assert ends == pytest.approx(sum(took), abs=0.1 * len(took))
+
+
+def test_the_longest_gap_is_written_into_every_pale_lane() -> None:
+    log = next(iter(strips.mixed_iterations().logs.values()))
+    gaps_ms = [1e3 * strips.longest_s(policy) for policy in strips.POLICIES.values()]
+    assert [row["text"] for row in log.tables["gaps"]] == [
+        f"{each:.0f} ms" for each in gaps_ms
+    ]
+    assert sorted(gaps_ms) == gaps_ms

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from llmserve_lab.continuous_batching import (
+    clients,
+    commands,
     formulas,
     lanes,
     machine,
@@ -85,7 +87,8 @@ def test_what_to_set_keeps_the_target_and_costs_throughput() -> None:
     assert rows >= tuning.SEQS  # or vLLM refuses
     assert rows % tuning.TILE == 0
     assert tuning.saturated(rows) < tuning.saturated(8192)
-    lines = tuning.server(rows).splitlines()
+    assert tuning.SEQS < tuning.DEFAULT_SEQS and rows < tuning.DEFAULT_SEQS  # refused
+    lines = commands.server(rows).splitlines()
     assert f"  --max-num-batched-tokens {rows}" in lines
     assert rows <= machine.GRAPH_ROWS <= 2 * tuning.SEQS  # or less is replayed
     most = worked.chunk_parts(LONG)["chunk"]
@@ -194,15 +197,6 @@ def test_the_table_of_errors_is_that_of_the_bands() -> None:
     assert none[2] == "extrapolated" and worked.longest_measured() < LONG
 
 
-def test_the_commands_can_be_pasted() -> None:
-    """Every line is a command, goes on from one, or is a comment."""
-    went_on = False
-    for line in tuning.commands().splitlines():
-        assert went_on or not line or line.startswith(("vllm ", "# ", "M="))
-        went_on = line.endswith("\\")
-    assert "--metric-percentiles 99,99.9,100" in tuning.commands()
-
-
 def test_a_measured_gap_says_how_much_to_shrink_the_chunk() -> None:
     """Above what is there without a chunk, a gap is nearly in proportion to it."""
     parts, chunk = worked.chunk_parts(LONG), 1200
@@ -213,22 +207,65 @@ def test_a_measured_gap_says_how_much_to_shrink_the_chunk() -> None:
     assert abs(chunk * TARGET_S / gap_s / parts["chunk"] - 1) > 0.03  # plain ratio
 
 
-def test_the_budget_keeps_the_target_whatever_is_doubtful_and_the_rival_does_not() -> (
-    None
-):
-    """Each iteration once more, as a sum of its parts."""
+@pytest.mark.parametrize("rows", [tuning.budget(), tuning.bound()])
+def test_the_margin_covers_both_doubts_together(rows: int) -> None:
+    """An iteration once more, as a sum of its parts, with no margin added."""
     kept, slow = 1 - tuning.share_below(), worked.measured_attention()
     times = float(setting()["eff_compute"]) / slow
-    for rows, keeps in ((tuning.budget(), True), (tuning.bound(), False)):
-        chunk, each = rows - machine.DECODES, cost()
-        prefix = (LONG // chunk - 1) * chunk  # before the last full one
-        parts = worked.chunk_parts(prefix)
-        pairs = chunk * (prefix + chunk / 2)
-        took_s = parts["rest"] + chunk * each.row_s + times * pairs * each.pair_s
-        worst_s = tuning.errors_s(rows)["all three"]
-        assert worst_s == pytest.approx(took_s / kept, rel=0.01)
-        assert (worst_s <= TARGET_S) is keeps
-        assert all(s <= TARGET_S for s in list(tuning.errors_s(rows).values())[:4])
+    chunk, each = rows - machine.DECODES, cost()
+    prefix = (LONG // chunk - 1) * chunk  # before the last full one
+    parts = worked.chunk_parts(prefix)
+    pairs = chunk * (prefix + chunk / 2)
+    took_s = parts["rest"] + chunk * each.row_s + times * pairs * each.pair_s
+    found = tuning.errors_s(rows)
+    assert found["both"] == pytest.approx(took_s, rel=0.01)
+    assert found["predicted"] <= found["launches"] < found["both"]
+    assert found["predicted"] < found["attention"] <= found["both"]
+    assert found["both"] <= found["predicted"] / kept <= TARGET_S
+
+
+def test_the_largest_budget_without_a_margin_keeps_the_target_and_no_larger_one() -> (
+    None
+):
+    rows = tuning.bare_bound()
+    assert tuning.budget() < tuning.bound() < rows
+    assert rows == (worked.chunk_parts(LONG)["chunk"] + machine.DECODES) // 128 * 128
+    held = machine.calm()
+    for each, fits in ((rows, True), (rows + tuning.TILE, False)):
+        chunk = IterationLoad.of(chunk=each - held.rows, context=LONG)
+        assert (cost().seconds(held.plus(chunk)) <= TARGET_S) is fits
+
+
+def test_the_first_budget_is_better_than_the_bound_unless_launches_are_hidden() -> None:
+    first, rival = (
+        clients.BudgetAndSlots(rows=r) for r in (tuning.budget(), tuning.bound())
+    )
+    runs = [each.served() for each in (first, rival)]
+    for of in (clients.long_ttft_s, clients.short_ttft_s):
+        assert of(runs[0]) < of(runs[1])
+    assert runs[0].gaps.longest_s < runs[1].gaps.longest_s
+    assert first.per_s() > rival.per_s()
+    bare = machine.hidden()
+    assert 1 < rival.per_s(bare) / first.per_s(bare) < 1.05
+
+
+@pytest.mark.parametrize("slower", [1.3, 1.7, 2.5])
+def test_a_corrected_budget_keeps_the_target_on_the_server_that_was_measured(
+    slower: float,
+) -> None:
+    """On a server whose rows cost more; the decodes have their rows in the budget."""
+    fast = machine.replayed()
+    slow = replace(fast, row_s=slower * fast.row_s, pair_s=slower * fast.pair_s)
+    rest_s = worked.chunk_parts(LONG, slow)["rest"]
+
+    def gap_s(rows: int) -> float:
+        chunk = IterationLoad.of(chunk=rows - machine.DECODES, context=LONG)
+        return slow.seconds(machine.calm().plus(chunk))
+
+    measured_s = gap_s(tuning.budget())
+    rows = tuning.corrected(measured_s, rest_s=rest_s)
+    assert gap_s(rows) <= TARGET_S < gap_s(rows + tuning.TILE)
+    assert (rows < tuning.budget()) is (measured_s > TARGET_S)
 
 
 def test_the_margin_is_borrowed_from_runs_of_little_attention() -> None:

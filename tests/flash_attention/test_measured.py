@@ -46,10 +46,49 @@ def test_every_decode_took_longer_than_its_bound() -> None:
             assert 1.15 < times < 2.5
 
 
-def test_what_grows_with_the_cache_is_below_the_datasheet() -> None:
-    speed, rest = measured.slope_and_rest()
-    assert 0.7 < speed / float(accelerator("a100-80-sxm").hbm_bw) < 0.9
-    assert 1e-5 < rest < 4e-5
+def test_two_decodes_tell_a_speed_and_a_rest_of_each_kernel() -> None:
+    """By hand: twice the cache, so the rest is twice the short time less the long."""
+    short, long = measured.one_request()
+    assert long.context == 2 * short.context
+    for split in (False, True):
+        times = [float(r.split_s if split else r.unsplit_s) for r in (short, long)]
+        fit = measured.fitted(split=split)
+        assert fit.rest_s == pytest.approx(2 * times[0] - times[1])
+        assert 0.77 < fit.share < 0.785
+        for run, seconds in zip((short, long), times, strict=True):
+            least = measured.decode_bound_s(run, split=split)
+            assert seconds == pytest.approx(least / fit.share + fit.rest_s)
+    moved = 2 * 2 * 65_536 * 128 * 2  # bytes: keys and values, two heads, 16 bits
+    speed = moved / (float(long.split_s) - float(short.split_s))
+    share = speed / float(accelerator("a100-80-sxm").hbm_bw)
+    assert measured.fitted(split=True).share == pytest.approx(share)
+
+
+def test_the_long_prompt_on_an_h100_is_worked_out_from_one_model() -> None:
+    """Both kernels by the wave model: 766 tiles in one block, 48 in each of 16."""
+    tile_s = 132 * 128 * 128 * 2 * 2 / 3.35e12  # of one multiprocessor's bandwidth
+    for n_split, tiles in ((1, 766), (16, 48)):
+        fit = measured.fitted(split=n_split > 1)
+        found = measured.expected(n_split)
+        want = tiles * tile_s / fit.share + fit.rest_s
+        assert found.layer_s == pytest.approx(want, rel=1e-3)
+        assert found.layers_s == pytest.approx(32 * want, rel=1e-3)
+        assert found.layer_s > 1.2 * found.model_s
+        assert found.token_s == pytest.approx(found.layers_s + found.parameters_s)
+    full_s = 32 * tile_s
+    assert [f"{1e3 * full_s * n:.3g}" for n in (766, 48)] == ["63.3", "3.97"]
+
+
+def test_the_gain_lies_between_those_measured_and_that_of_the_bandwidth_alone() -> None:
+    """A ratio of short caches keeps their rest: it must not be carried to long ones."""
+    slow, fast = measured.expected(1), measured.expected(16)
+    assert 14 < slow.layer_s / fast.layer_s < 14.5
+    assert 8 < slow.token_s / fast.token_s < 8.5
+    assert slow.layer_s / fast.layer_s < slow.model_s / fast.model_s
+    full_s = fast.model_s * 0.946  # at the datasheet's bandwidth, the merge with it
+    for run in measured.one_request():
+        over = float(run.split_s) / measured.decode_bound_s(run, split=True)
+        assert fast.layer_s < over * full_s
 
 
 def test_an_unknown_code_is_refused() -> None:

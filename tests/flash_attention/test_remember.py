@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from llmserve_lab import running_example
 from llmserve_lab.catalog import model
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention import measured
@@ -89,16 +88,11 @@ def test_one_decode_keeps_eight_multiprocessors_busy_splits_nearly_all() -> None
     alone, split = decode(BOOK), decode(BOOK, n_split=16)
     assert float(f.WORK_BLOCKS.at(alone)) == 8 and float(alone["n_sms"]) == 132
     assert float(f.BUSY_SHARE.at(split)) > 0.96
+    slow, fast = measured.expected(1), measured.expected(16)
+    assert f"{slow.layer_s / fast.layer_s:.0f}" == "14"
+    assert f"{slow.token_s / fast.token_s:.0f}" == "8"
     model_s = [float(f.DECODE_ATTN_S.at(each)) for each in (alone, split)]
-    full_s = [
-        float(f.SPLIT_READ_S.at(alone | {"eff_mem": 1.0})),
-        float(f.LEAST_READ_S.at(split | {"eff_mem": 1.0})),
-    ]
-    seen = measured.long_decode(32 * full_s[0], 32 * full_s[1])
-    assert [f"{each:.0f}" for each in seen.gain] == ["11", "13"]
-    token = seen.token_gain(float(running_example.cost().weights_s))
-    assert [f"{each:.0f}" for each in token] == ["7", "8"]
-    assert seen.gain[1] < model_s[0] / model_s[1]  # less than the model says
+    assert slow.layer_s / fast.layer_s < model_s[0] / model_s[1]
     for context in figures.LENGTHS:
         assert float(f.BUSY_SHARE.at(decode(int(context)))) < 0.07
 

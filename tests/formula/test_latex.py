@@ -91,6 +91,25 @@ def test_the_legend_says_letter_meaning_and_unit_of_every_term() -> None:
     assert r"\(h_{\mathrm{kv}}\)" in entries[2] and r"\(2\)" in entries[-1]
 
 
+def test_a_legend_after_another_formula_tells_only_new_letters() -> None:
+    """The result is told again; a formula after itself tells nothing else."""
+
+    def told(shown: Any) -> list[str]:
+        legend = shown._repr_html_().partition('<p class="legend">')[2]
+        entries = legend.removesuffix("</p>\n</div>").split("; ")
+        return [entry.partition("</span> ")[2] for entry in entries]
+
+    whole, alone = f.KV_READ_BYTES, f.KV_READ_BYTES.after()
+    assert told(alone) == told(whole) and repr(alone) == repr(whole)
+    after = told(f.KV_READ_BYTES.after(f.KV_BYTES_PER_TOKEN))
+    assert "KV bytes per token, whole model (B/token)" in told(whole)
+    assert after == [
+        each for each in told(whole) if not each.startswith("KV bytes per token")
+    ]
+    assert told(whole.after(whole)) == told(whole)[:1]
+    assert "eq-kv_read_bytes" in whole.after(whole)._repr_html_()
+
+
 def test_a_legend_has_no_word_for_what_is_not_printed() -> None:
     assert "own_row" in f.ATTN_PAIRS.terms
     assert "a row sees itself" not in f.ATTN_PAIRS._repr_html_()

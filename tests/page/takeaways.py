@@ -73,8 +73,8 @@ KEPT: dict[str, list[str]] = {
             "less_whole less_skip both_len over_plain ‘fast as’"
         ),
         (
-            "heads_kv sms ‘with splits’ splits book expect_low expect_high ‘fast "
-            "and’ token_low token_high"
+            "heads_kv sms ‘with splits’ splits book expect_gain ‘fast and’ token_gain "
+            "‘not measured’"
         ),
         "short decode_of_step ‘fewer bytes’",
     ],
@@ -149,7 +149,10 @@ KEPT: dict[str, list[str]] = {
         "flat_plain ‘many tokens’ ‘with a’ ‘worst error’ fall_worst",
         "‘with four’ four plain ‘not’",
         "eagle_gain_one eagle_gain_many batch128 eagle_said_one eagle_said_many",
-        "lose_eight ‘falls along’ flat_eight batch256 ‘not three’",
+        (
+            "lose_eight ‘with chance’ alpha ‘later ones’ ‘less often’ ‘with rate07’ "
+            "rate07"
+        ),
     ],
     "symptoms": [
         "gap_whole gap_cut ‘long prompt’ ‘not shorten’",

@@ -77,7 +77,7 @@ SERIES = {
     **{"compute products": "gold", "compute attention": "grey"},
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",
-    **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
+    **{"at the prompt's start": "blue", "after this prefix": "vermillion"},
     **{"reading again": "blue", "prefill in chunks": "vermillion"},
     "recomputed each time": "vermillion",
     **{"with these drafts": "blue", "with one draft": "vermillion"},

@@ -11,7 +11,7 @@ TITLES: dict[str, str] = {
     "capacity.burst_by_minute": "‘after the’",
     "capacity.cost_latency": "‘fuller the’ ‘cheaper a’ ‘slower its’",
     "continuous_batching.blocks_run_out": "‘No block’",
-    "continuous_batching.chunk_from_target": "‘further the’ ‘fewer rows’",
+    "continuous_batching.chunk_from_target": "‘further a’ ‘fewer rows’",
     "continuous_batching.mixed_iterations": "‘With fewer’ ‘fewer rows’ ‘less’",
     "deepseek.group_size": "‘more than’",
     "deepseek.two_batches": "‘with many’ ‘many requests’ ‘with few’ ‘few they’",

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.evidence.speculation import (
+    BATCH_RUNS,
     CURVES,
     DRAFTS,
+    EAGLE_CURVES,
     HEAD_RUNS,
     LLAMA_32_1B,
+    TEXT_CURVES,
 )
 from llmserve_lab.engine import Acceptance
 from llmserve_lab.page.live.readout import Readout
@@ -56,6 +59,22 @@ def test_the_gold_part_of_the_bars_is_the_residual() -> None:
     np.testing.assert_allclose(
         np.array(gold) / gold[0], np.array(more) / more[0], atol=0.01
     )
+
+
+def test_the_gold_part_begins_where_the_blue_bar_ends() -> None:
+    """Of one word or of a group, as the legend says: the part of p above q."""
+    bars = figures.one_round().logs[rounds.REJECTED].tables["bars"]
+    gold = [row for row in bars if row["ink"] == "compute"]
+    assert len(gold) >= 3
+    for row in gold:
+        (q,) = [
+            bar
+            for bar in bars
+            if bar["ink"] == "A"
+            and bar["since"] == row["since"]
+            and 0 < row["x"] - bar["x"] < 0.5 * (rounds.N_DRAFT + 1 - rounds.LEFT) / 7
+        ]
+        assert row["y2"] == pytest.approx(q["y"], abs=0.002)
 
 
 def test_the_figure_is_the_machine() -> None:
@@ -157,10 +176,12 @@ def test_the_parts_of_a_pass_add_up_to_it() -> None:
             assert sum(parts.values()) == pytest.approx(m.verify_s(batch, drafts))
         draft = m.parts_s(batch, 0, source=m.SMALL)
         assert sum(draft.values()) == pytest.approx(m.drafting_s(batch, 1, m.SMALL))
-        assert draft["host"] == 0
-    least = m.parts_s(1, 0)["the longer of both"]
-    assert m.parts_s(int(m.free_rows()) - 1, 0)["the longer of both"] == least
-    assert m.parts_s(int(m.free_rows()) + 1, 0)["the longer of both"] > least
+        assert draft["CPU, for each request"] == 0
+    least = m.parts_s(1, 0)[m.LONGER]
+    assert m.parts_s(int(m.free_rows()) - 1, 0)[m.LONGER] == least
+    assert m.parts_s(int(m.free_rows()) + 1, 0)[m.LONGER] > least
+    small = m.parts_s(1, 0, source=m.SMALL)  # its layers cost more than its bytes
+    assert small["starting the layers"] > small[m.LONGER]
 
 
 def test_more_rows_touch_more_experts_by_drawing_them() -> None:
@@ -181,14 +202,26 @@ def test_the_rows_of_the_table_are_the_chain_and_one_more() -> None:
     assert all(str(row[1]).endswith(str(row[0]).split()[-1]) for row in rows)
 
 
+def test_a_row_is_wrong_if_it_saw_a_word_that_the_text_does_not_hold() -> None:
+    """The row of the rejected draft is the first of them."""
+    done = rounds.first_pass(rounds.REJECTED)
+    text = [toy.WORDS[token] for token in (*done.text, *done.verdict.tokens)]
+    newest = len(done.text) - 1
+    for row in tables.rows_of_a_pass().rows:
+        seen = str(row[1]).removeprefix("… ").split()
+        right = text[newest : newest + len(seen)] == seen
+        assert row[3] == ("right" if right else "wrong")
+
+
 def test_the_tables_say_what_the_machine_says() -> None:
     rows = tables.best_drafts().rows
     assert [row[0] for row in rows] == [str(batch) for batch in tables.SIZES]
     for row, size in zip(rows, tables.SIZES, strict=True):
-        for law, at in ((m.usual(), 2), (Acceptance(m.usual().rate), 5)):
+        for rate, at in ((m.usual().rate, 2), (m.POORER[0], 4), (m.POORER[1], 6)):
+            law = Acceptance(rate, m.usual().falls)
             number, gain = m.best(size, law, m.SMALL)
-            assert row[at : at + 2] == (str(number), f"{gain:.2f}")
-            assert row[at + 2] == f"{m.speedup(size, m.MOST, law, m.SMALL):.2f}"
+            assert row[at] == f"{gain:.2f} ({number})"
+            assert row[at + 1] == f"{m.speedup(size, m.MOST, law, m.SMALL):.2f}"
     assert len(tables.laws().rows) == 14 and len(tables.heads().rows) == 12
     for run in HEAD_RUNS:  # at its best number of drafts it is quickest
         times = run.tpot_ms
@@ -197,6 +230,36 @@ def test_the_tables_say_what_the_machine_says() -> None:
     for column in range(1, 7):
         shown = [float(row[column]) for row in tables.pass_parts().rows[1:]]
         assert sum(shown[:-1]) == pytest.approx(shown[-1], abs=0.0015)
+
+
+def test_the_sources_are_those_that_were_measured() -> None:
+    """Tokens with three drafts, walked through twice; a draft as the lines have it."""
+    rows = {row[0]: row[1:] for row in tables.sources().rows}
+    for run, curve in zip(BATCH_RUNS, EAGLE_CURVES, strict=True):
+        assert run.task == curve.name
+        assert curve.tokens[2] == pytest.approx(run.tokens, abs=0.005)
+    assert rows["EAGLE"][2:] == ("2.25", "2.33", "2.35")
+    for name in ("EAGLE", "EAGLE-3"):
+        head = measured.run_of(name)
+        lines = measured.predicted_line(head)[1], measured.measured_line(head)[1]
+        assert [float(each) for each in rows[name][:2]] == pytest.approx(
+            lines, abs=0.006
+        )
+    for eagle, text in zip(EAGLE_CURVES, TEXT_CURVES, strict=True):
+        assert all(a > b > 1 for a, b in zip(eagle.tokens, text.tokens, strict=True))
+    edits, guessed = TEXT_CURVES[2].tokens[2], EAGLE_CURVES[2].tokens[2]
+    copied = edits / m.round_s(1, 3, m.LOOKUP)
+    assert copied > guessed / m.round_s(1, 3, m.HEAD)  # fewer tokens, but no pass
+
+
+def test_a_head_s_cost_on_the_slider_is_the_measured_one() -> None:
+    for run, shown in zip(HEAD_RUNS, (0.11, 0.15), strict=True):
+        ratio = 1e-3 * measured.measured_line(run)[1] / m.plain_s(1)
+        assert shown in figures.COSTS and ratio == pytest.approx(shown, abs=0.005)
+    figure = figures.when_drafts_lose()
+    for batch in figures.BATCHES:
+        known = figure.values(batch=batch, draft_cost=0.11)
+        assert known["speculative_speedup"] > 1
 
 
 def test_the_stills_say_their_numbers() -> None:

@@ -16,16 +16,18 @@ from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.tuning import (
     CAP,
     DEFAULT,
+    DEFAULT_SEQS,
     RATE_PER_S,
     SEQS,
     TILE,
+    bound,
     budget,
     capped_gap_s,
     long_decode_s,
     safe_target_s,
     saturated,
 )
-from llmserve_lab.continuous_batching.worked_example import chunk_parts, prompt_error
+from llmserve_lab.continuous_batching.worked_example import chunk_parts
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
@@ -143,53 +145,61 @@ def cap_room() -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BudgetAndCap:
-    """A budget and perhaps a cap, served, launches priced by the budget's rows."""
+class BudgetAndSlots:
+    """A budget, its slots and perhaps a cap, launches priced by the budget's rows."""
 
     rows: int
+    seqs: int = SEQS
     cap: int | None = None
 
     def served(self) -> Report:
         """Both clients under it."""
-        return both(Chunked(self.rows, SEQS, cap=self.cap), priced(self.rows))
+        return both(Chunked(self.rows, self.seqs, cap=self.cap), priced(self.rows))
 
     def per_s(self, machine: IterationCost | None = None) -> float:
         """Tokens per second, saturated with usual requests alone."""
-        return saturated(self.rows, machine, cap=self.cap)
+        return saturated(self.rows, machine, cap=self.cap, seqs=self.seqs)
 
     def lost(self, machine: IterationCost | None = None) -> float:
         """Share of the default's throughput that it gives up, launches as priced.
 
         With a ``machine`` both are served on that one.
         """
-        return 1 - self.per_s(machine) / saturated(DEFAULT, machine)
+        return 1 - self.per_s(machine) / default().per_s(machine)
 
 
-def choices() -> tuple[BudgetAndCap, BudgetAndCap, BudgetAndCap]:
-    """The budget alone, a larger one with a cap, and the default."""
-    capped = BudgetAndCap(rows=capped_budget(), cap=CAP)
-    return BudgetAndCap(rows=budget()), capped, BudgetAndCap(rows=DEFAULT)
+def default() -> BudgetAndSlots:
+    """What vLLM does by default: its budget, and its slots."""
+    return BudgetAndSlots(rows=DEFAULT, seqs=DEFAULT_SEQS)
+
+
+def capped() -> BudgetAndSlots:
+    """A larger budget with a cap on the rows of one prompt."""
+    return BudgetAndSlots(rows=capped_budget(), cap=CAP)
+
+
+def choices() -> tuple[BudgetAndSlots, ...]:
+    """The budget, the largest with the margin, four times the first, the default."""
+    rows = (budget(), bound(), 4 * budget())
+    return (*(BudgetAndSlots(rows=each) for each in rows), default())
 
 
 def choices_table() -> Table:
-    """Table of what the default and the smaller budget make of the two clients."""
-    small, _, default = choices()
-    runs = [each.served() for each in (small, default)]
+    """Table of what the default and smaller budgets make of the two clients."""
+    settings = choices()
+    runs = [each.served() for each in settings]
     rows = [
+        ("slots", *(f"{each.seqs:,}" for each in settings)),
         ("longest gap", *(f"{1e3 * float(run.gaps.longest_s):.0f} ms" for run in runs)),
         ("long prompts: TTFT, median", *(f"{long_ttft_s(run):.1f} s" for run in runs)),
         ("usual: slowest TTFT", *(f"{short_ttft_s(run):.1f} s" for run in runs)),
-        (
-            "saturated tokens/s",
-            f"{small.per_s():,.0f} (−{small.lost():.0%})",
-            f"{default.per_s():,.0f}",
-        ),
+        ("saturated tokens/s", *(f"{each.per_s():,.0f}" for each in settings)),
     ]
     note = (
-        f"Predicted, with {SEQS} slots; {default.rows:,} is the default. Launches: "
-        "recorded up to 512 rows, each by itself above. Saturated: usual requests "
-        "alone, which never cease to wait."
+        f"Predicted. Of these prompts and this model nothing was measured. Launches: "
+        f"recorded up to {budget()} rows, each by itself above. Saturated: usual "
+        "requests alone, which never cease to wait."
     )
-    columns = ("token budget", f"{small.rows:,}", f"{default.rows:,}")
-    caption = "What the budget does to usual and long requests"
-    return Table(caption, columns, rows, (note,), band=prompt_error())
+    columns = ("token budget", *(f"{each.rows:,}" for each in settings))
+    columns = (*columns[:-1], f"{columns[-1]} (default)")
+    return Table("What a budget costs", columns, rows, (note,))

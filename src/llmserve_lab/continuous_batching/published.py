@@ -72,11 +72,6 @@ def refilled() -> float:
     return float(continuous.times) / float(static.times)
 
 
-def paged() -> float:
-    """Throughput of continuous batching with a paged cache, over plain static."""
-    return float(BATCHING[-1].times)
-
-
 @cache
 def measured(load: str, scheduler: str) -> tuple[float, float]:
     """Median TTFT and P99 TBT in s, as published."""

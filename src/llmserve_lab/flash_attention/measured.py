@@ -17,9 +17,16 @@ from llmserve_lab.catalog.evidence.attention import (
 )
 from llmserve_lab.checks import key_of
 from llmserve_lab.flash_attention import formulas as f
-from llmserve_lab.flash_attention.arguments import BYTES, BYTES_SUM, TILE_SIDE, head
+from llmserve_lab.flash_attention.arguments import (
+    BOOK,
+    BYTES,
+    BYTES_SUM,
+    TILE_SIDE,
+    decode,
+    head,
+)
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import device
+from llmserve_lab.running_example import cost, device, model
 
 INTENSITY = {
     STANDARD: f.PLAIN_INTENSITY,
@@ -93,10 +100,11 @@ def speed_table() -> Table:
 
 
 def decode_bound_s(run: SplitRun, *, split: bool) -> float:
-    """Seconds of one measured decode by the model, at the A100's datasheet bandwidth.
+    """Least seconds of one measured decode, at the A100's datasheet bandwidth.
 
-    Unsplit, the old kernel gave each query head a block of its own. Split, every
-    multiprocessor reads, and the cache is read once; launches are left out.
+    Unsplit, the old kernel gave each query head a block of its own, so the wave model
+    gives them. Split, every multiprocessor reads, and the cache is read once. Launches
+    are left out.
     """
     if not split:
         return _unsplit_s(run, float(evidence.DECODE_HEADS))
@@ -148,32 +156,6 @@ def times_the_bound(*, split: bool) -> tuple[float, float]:
     return min(found), max(found)
 
 
-@dataclass(frozen=True)
-class LongDecode:
-    """Seconds of attention in all layers, one request: by the model, and expected.
-
-    ``model_s`` is at the datasheet's bandwidth, without splits and with them; the two
-    ranges are what measured kernels make of it.
-    """
-
-    model_s: tuple[float, float]
-    unsplit_s: tuple[float, float]
-    split_s: tuple[float, float]
-    gain: tuple[float, float]
-
-    def token_s(self, rest_s: float) -> tuple[tuple[float, float], tuple[float, float]]:
-        """A token without splits and with them, least and most; the rest stays."""
-        return (
-            (self.unsplit_s[0] + rest_s, self.unsplit_s[1] + rest_s),
-            (self.split_s[0] + rest_s, self.split_s[1] + rest_s),
-        )
-
-    def token_gain(self, rest_s: float) -> tuple[float, float]:
-        """Least and most that splits make of a token."""
-        without, split = self.token_s(rest_s)
-        return without[0] / split[1], without[1] / split[0]
-
-
 def one_request() -> tuple[SplitRun, SplitRun]:
     """The two measured decodes of a single request, the shorter first."""
     alone = [run for run in evidence.DECODE_RUNS if run.batch == 1]
@@ -181,23 +163,72 @@ def one_request() -> tuple[SplitRun, SplitRun]:
     return short, long
 
 
-def times_the_model(*, split: bool) -> tuple[float, float]:
-    """How many times the model's time those two took, the least and the most."""
-    found = [
-        float(run.split_s if split else run.unsplit_s)
-        / decode_bound_s(run, split=split)
-        for run in one_request()
-    ]
-    return min(found), max(found)
+@dataclass(frozen=True)
+class Fitted:
+    """What the two decodes of a single request tell of a kernel.
+
+    ``share``: of their part of the datasheet's bandwidth, what the multiprocessors at
+    work draw; ``rest_s``: seconds that do not grow with the cache.
+    """
+
+    share: float
+    rest_s: float
 
 
-def long_decode(unsplit_s: float, split_s: float) -> LongDecode:
-    """What to expect of a request between those two, from the model's two times."""
-    without, split = (times_the_model(split=each) for each in (False, True))
-    unsplit = unsplit_s * without[0], unsplit_s * without[1]
-    in_splits = split_s * split[0], split_s * split[1]
-    gain = unsplit[0] / in_splits[1], unsplit[1] / in_splits[0]
-    return LongDecode((unsplit_s, split_s), unsplit, in_splits, gain)
+def fitted(*, split: bool) -> Fitted:
+    """Two runs, two unknowns: what grows with the cache, and what does not."""
+    runs = one_request()
+    seen = [float(run.split_s if split else run.unsplit_s) for run in runs]
+    full = [decode_bound_s(run, split=split) for run in runs]
+    share = (full[1] - full[0]) / (seen[1] - seen[0])
+    return Fitted(share, seen[0] - full[0] / share)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Seconds of a decode of the long prompt on an H100, one request."""
+
+    model_s: float  # one layer, by the wave model
+    layer_s: float  # one layer, with the two constants of the A100
+    layers_s: float
+    parameters_s: float  # to read them
+    token_s: float
+
+
+def expected(n_split: int) -> Expected:
+    """The wave model, and what it says with the A100's two constants for its own."""
+    known, fit = decode(BOOK, n_split=n_split), fitted(split=n_split > 1)
+    layer_s = float(f.SPLIT_READ_S.at(known | {"eff_mem": fit.share})) + fit.rest_s
+    layers_s, rest_s = layer_s * model().n_layers, float(cost().weights_s)
+    return Expected(
+        float(f.DECODE_ATTN_S.at(known)), layer_s, layers_s, rest_s, layers_s + rest_s
+    )
+
+
+ROWS = {
+    "one layer, wave model": "model_s",
+    "one layer, with the A100’s constants": "layer_s",
+    "all layers, likewise": "layers_s",
+    "reading the parameters": "parameters_s",
+    "a token": "token_s",
+}
+
+
+def expected_table(n_split: int) -> Table:
+    """A decode of the long prompt without splits and with so many."""
+    without, split = expected(1), expected(n_split)
+    rows = []
+    for said, name in ROWS.items():
+        slow, fast = getattr(without, name), getattr(split, name)
+        gain = f"{slow / fast:.1f}" if slow != fast else "–"
+        rows.append([said, _ms(slow), _ms(fast), gain])
+    caption = f"One request with {BOOK:,} tokens on an H100, expected and not measured"
+    columns = ("", "without splits", f"{n_split} splits", "times as fast")
+    return Table(caption, ("decode", *columns[1:]), rows)
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms"
 
 
 def gain_parts() -> tuple[float, float, float]:
@@ -226,21 +257,6 @@ def packed_alone_s(run: SplitRun) -> float:
     return _unsplit_s(run, float(evidence.DECODE_KV_HEADS))
 
 
-def slope_and_rest() -> tuple[float, float]:
-    """Bandwidth (byte/s) and fixed time (s) of the two longest split decodes.
-
-    Two runs, two unknowns: what grows with the cache, and what does not.
-    """
-    short, long = sorted(evidence.DECODE_RUNS, key=lambda run: run.context)[-2:]
-    cache = [
-        decode_bound_s(run, split=True) * float(accelerator("a100-80-sxm").hbm_bw)
-        for run in (short, long)
-    ]
-    more_s = float(long.split_s) - float(short.split_s)
-    speed = (cache[1] - cache[0]) / more_s
-    return speed, float(short.split_s) - cache[0] / speed
-
-
 def decode_table() -> Table:
     """Measured decodes with and without splits, beside the model."""
     rows: list[list[str | int]] = []
@@ -262,12 +278,12 @@ def decode_table() -> Table:
     columns = (
         "requests",
         "tokens each",
-        *("unsplit, µs", "model, µs", "ratio"),
-        *("split, µs", "model, µs", "ratio"),
+        *("unsplit, µs", "wave model, µs", "ratio"),
+        *("split, µs", "least, µs", "ratio"),
     )
     caption = "Attention of one layer in decode on an A100, 16 query and 2 KV heads"
     note = (
-        "Model: the wave model for unsplit kernels; for split ones, all keys and "
-        "values at the datasheet's bandwidth. Ratio: measured over model."
+        "Wave model: at the datasheet's whole bandwidth. Least: the time that all keys "
+        "and values take at this bandwidth. Ratio: measured over the column before it."
     )
     return Table(caption, columns, rows, notes=(note,))

@@ -13,7 +13,7 @@ from typing import Any
 
 from llmserve_lab.formula import evaluate
 from llmserve_lab.formula.equation import Equation
-from llmserve_lab.formula.html import formula_html
+from llmserve_lab.formula.html import After, formula_html, legend_of
 from llmserve_lab.formula.latex import Worked, equation, worked
 from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.formula.text import said
@@ -125,6 +125,11 @@ class Formula(Equation):
         from llmserve_lab.formula.vega import vega_expression
 
         return vega_expression(self, names or {})
+
+    def after(self, *others: Formula) -> After:
+        """The display on a page that has shown ``others``: only new letters told."""
+        told = tuple(term for each in others for term in legend_of(each))
+        return After(self, self.latex, told)
 
     def _repr_html_(self) -> str:
         return formula_html(self, self.latex)

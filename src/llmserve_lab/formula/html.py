@@ -6,7 +6,8 @@ links it, JupyterLab shows the name as a link.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from html import escape
 
 from llmserve_lab.formula.breaking import broken
@@ -28,13 +29,33 @@ def inline(latex: str) -> str:
     return f'<span class="{MATH}">\\({escape(latex, quote=False)}\\)</span>'
 
 
-def formula_html(formula: Equation, latex: str) -> str:
-    """The equation, as ``latex`` prints it, with its name and its legend."""
+def formula_html(formula: Equation, latex: str, told: Collection[Quantity] = ()) -> str:
+    """The equation, as ``latex`` prints it, with its name and its legend.
+
+    The legend leaves out the letters that are ``told``, but never the result.
+    """
     target = f"eq-{formula.label}"
     name = f'<a class="eq-number" href="#{target}">{formula.label}</a>'
     body = f'<div class="formula-row">{display(broken(latex))}{name}</div>'
-    legend = f'<p class="legend">{"; ".join(map(meaning, legend_of(formula)))}</p>'
+    first, *others = legend_of(formula)
+    entries = [first, *(each for each in others if each not in told)]
+    legend = f'<p class="legend">{"; ".join(map(meaning, entries))}</p>'
     return f'<div class="formula" id="{target}">\n{body}\n{legend}\n</div>'
+
+
+@dataclass(frozen=True, repr=False)
+class After:
+    """The display of a formula on a page that has already told some of its letters."""
+
+    formula: Equation
+    latex: str
+    told: tuple[Quantity, ...]
+
+    def _repr_html_(self) -> str:
+        return formula_html(self.formula, self.latex, self.told)
+
+    def __repr__(self) -> str:
+        return repr(self.formula)
 
 
 def legend_of(formula: Equation) -> Iterator[Quantity]:

@@ -63,10 +63,10 @@ tile_stages = Count(
 bytes_number = Positive(
     r"\operatorname{num}_b",
     "byte/element",
-    "bytes per number that is not a running sum",
+    "bytes per number of a query, key, value, score or output",
 )
 bytes_sum = Positive(
-    r"\operatorname{acc}_b", "byte/element", "bytes per number that is a running sum"
+    r"\operatorname{acc}_b", "byte/element", "bytes per number of a running sum"
 )
 square_bytes = Positive(
     r"M_{\square}", "byte", "bytes of the scores of a layer, all pairs and heads"

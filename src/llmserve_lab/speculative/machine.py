@@ -16,6 +16,7 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog.evidence.speculation import (
     CURVES,
     EAGLE_3_VOCAB,
+    EAGLE_CURVES,
     LLAMA_32_1B,
 )
 from llmserve_lab.catalog.records.ffn import MoeFfn
@@ -37,7 +38,10 @@ from llmserve_lab.validation.drafts import DraftFit, fitted
 
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
 MOST = 8  # drafts of a chain that are tried
-UNSEEN = Unmeasured("measured were rounds with their drafts", True)
+POORER = (0.7, 0.6)  # chances of the first draft of guessers worse than the usual
+UNSEEN = Unmeasured("only whole rounds were measured", True)
+LONGER = "weights or computing: the longer"
+SHORTER = "half of the shorter of the two"
 EXPERTS = "deepseek-v3"  # the model whose experts are counted
 SMALL, HEAD, LOOKUP = "Llama-3.2-1B", "a head of its own", "prompt lookup"
 HEAD_3 = "an EAGLE-3 head"
@@ -57,6 +61,12 @@ def usual() -> Acceptance:
         round(median(each.alpha for each in fits), 2),
         round(median(each.falls for each in fits), 2),
     )
+
+
+@cache
+def on_this_target() -> tuple[DraftFit, ...]:
+    """The falling law fitted to the head EAGLE on Llama-3.1-8B, task by task."""
+    return tuple(map(fitted, EAGLE_CURVES))
 
 
 @cache
@@ -98,6 +108,12 @@ def plain_s(batch: int, context: int = CONTEXT) -> float:
     return running_example.cost().seconds(decodes(batch, context))
 
 
+def prompts_s(batch: int, prompt: int) -> float:
+    """Seconds of reading the prompts of a batch, all of them at once."""
+    load = IterationLoad.of(chunk=prompt, context=0).times(batch)
+    return running_example.cost().seconds(load)
+
+
 def verify_s(batch: int, n_draft: int, context: int = CONTEXT) -> float:
     """Seconds of the pass that verifies the drafts of a batch."""
     drafted = Speculation(n_draft, Acceptance(0.0))
@@ -119,12 +135,12 @@ def parts_s(
         load = Speculation(n_draft, Acceptance(0.0)).verification(load)
     computing, reading = load.rows * cost.row_s, cost.read_s(load.rows)
     return {
-        "the longer of both": max(computing, reading),
-        "not hidden of the shorter": cost.exposed_s(load.rows),
+        LONGER: max(computing, reading),
+        SHORTER: cost.exposed_s(load.rows),
         "attention's arithmetic": load.pairs * cost.pair_s,
         "reading the cache": load.kv_tokens * cost.kv_token_s,
-        "fixed": cost.overhead_s,
-        "host": load.requests * cost.request_s,
+        "starting the layers": cost.overhead_s,
+        "CPU, for each request": load.requests * cost.request_s,
     }
 
 
@@ -153,11 +169,14 @@ def drafting_s(batch: int, n_draft: int, source: str, context: int = CONTEXT) ->
     return drafted.draft_s(decodes(batch, context), IterationLoad(0, 0, 0))
 
 
-def speedup(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
+def speedup(
+    batch: int, n_draft: int, law: Acceptance, source: str, context: int = CONTEXT
+) -> float:
     """Tokens per second with drafts over those without; 1 with none."""
     if n_draft == 0:
         return 1.0
-    return law.tokens(n_draft) * plain_s(batch) / round_s(batch, n_draft, source)
+    spent_s = round_s(batch, n_draft, source, context)
+    return law.tokens(n_draft) * plain_s(batch, context) / spent_s
 
 
 def best(batch: int, law: Acceptance, source: str) -> tuple[int, float]:
@@ -167,11 +186,12 @@ def best(batch: int, law: Acceptance, source: str) -> tuple[int, float]:
     return -number, gain
 
 
-def round_s(batch: int, n_draft: int, source: str) -> float:
+def round_s(batch: int, n_draft: int, source: str, context: int = CONTEXT) -> float:
     """Seconds of a round: the drafts and their verification; a plain pass with none."""
     if n_draft == 0:
-        return plain_s(batch)
-    return drafting_s(batch, n_draft, source) + verify_s(batch, n_draft)
+        return plain_s(batch, context)
+    drafted_s = drafting_s(batch, n_draft, source, context)
+    return drafted_s + verify_s(batch, n_draft, context)
 
 
 def marginal(batch: int, n_draft: int, law: Acceptance, source: str) -> float:

@@ -13,9 +13,11 @@ from llmserve_lab.catalog.evidence.speculation import (
     DRAFTS,
     HEAD_RUNS,
     PLAIN_TPOT,
+    SMALL_COST,
     BatchRun,
     HeadRun,
 )
+from llmserve_lab.engine import Acceptance
 from llmserve_lab.speculative import machine as m
 
 SOURCES = {"EAGLE": m.HEAD, "EAGLE-3": m.HEAD_3}  # what each head's pass costs
@@ -61,15 +63,30 @@ def plain_off() -> float:
     return m.plain_s(1) / float(PLAIN_TPOT) - 1
 
 
-def batch_gain(run: BatchRun, batch: int) -> float:
-    """The model's speedup at a batch, for the tokens of a pass that were measured.
+def decode_gain(run: BatchRun, batch: int) -> float:
+    """The model's speedup of decoding alone, for the tokens of a pass as measured.
 
     Each request has its prompt and half of its answer in the cache.
     """
     context = run.prompt + run.answer // 2
-    spent_s = m.drafting_s(batch, CHAIN, m.HEAD, context)
-    spent_s += m.verify_s(batch, CHAIN, context)
+    spent_s = m.round_s(batch, CHAIN, m.HEAD, context)
     return run.tokens * m.plain_s(batch, context) / spent_s
+
+
+def batch_gain(run: BatchRun, batch: int) -> float:
+    """The same with the time of reading the prompts, as it was measured.
+
+    Drafts do not shorten that time. The batch's prompts are read in one pass.
+    """
+    return _with_prompts(run, batch, decode_gain(run, batch))
+
+
+def _with_prompts(run: BatchRun, batch: int, gain: float) -> float:
+    """The speedup of whole requests whose decoding alone is ``gain`` times as fast."""
+    context = run.prompt + run.answer // 2
+    read_s = m.prompts_s(batch, run.prompt)
+    plain_s = run.answer * m.plain_s(batch, context)
+    return (read_s + plain_s) / (read_s + plain_s / gain)
 
 
 def charged_gains(run: BatchRun) -> Mapping[int, float]:
@@ -77,14 +94,14 @@ def charged_gains(run: BatchRun) -> Mapping[int, float]:
     context, gains = run.prompt + run.answer // 2, {}
     for batch in BATCHES:
         plain_s = m.plain_s(batch, context)
-        spent_s = run.tokens * plain_s / batch_gain(run, batch)
+        spent_s = run.tokens * plain_s / decode_gain(run, batch)
         spent_s += CHAIN * batch * running_example.cost().request_s
-        gains[batch] = run.tokens * plain_s / spent_s
+        gains[batch] = _with_prompts(run, batch, run.tokens * plain_s / spent_s)
     return gains
 
 
 def batch_off(run: BatchRun, batch: int) -> float:
-    """By how much that is off, as a share of what was measured."""
+    """By how much :func:`batch_gain` is off, as a share of what was measured."""
     return batch_gain(run, batch) / run.gains[batch] - 1
 
 
@@ -137,3 +154,10 @@ def run_of(name: str) -> HeadRun:
         if run.name == name:
             return run
     raise ValueError(f"name must be one of EAGLE, EAGLE-3, got {name!r}")
+
+
+def small_gain(law: Acceptance, batch: int) -> float:
+    """The formula's speedup if a draft costs what was measured of Qwen3-0.6B."""
+    plain_s = m.plain_s(batch)
+    drafted_s = CHAIN * float(SMALL_COST) * plain_s
+    return law.tokens(CHAIN) * plain_s / (drafted_s + m.verify_s(batch, CHAIN))

@@ -57,10 +57,10 @@ class Verified:
 
 
 def residual(target: Array, draft: Array) -> Array:
-    """What the target has more than the draft, [V], scaled to a sum of one.
+    """What the target has more than the draft, scaled to a sum of one.
 
     Raises:
-        ValueError: as :func:`laws`; or the laws are equal, so that nothing is rejected.
+        ValueError: no two laws of the same tokens, or equal: then nothing is rejected.
     """
     laws("target", target, len(target))
     laws("draft", draft, len(target))
@@ -76,12 +76,10 @@ def verify(
     target_laws: Array,
     rng: np.random.Generator,
 ) -> Verified:
-    """Check ``drafts`` [k], drawn from laws [k, V], against the target's [k + 1, V].
+    """Check k drafts, drawn from k laws, against the target's k + 1 laws.
 
     Raises:
-        ValueError: the laws are of other tokens than each other or than the drafts,
-            hold a probability below zero or do not sum to one, or a draft could not
-            have been drawn.
+        ValueError: the laws or the drafts do not fit together.
     """
     _check(drafts, draft_laws, target_laws)
     checks: list[Check] = []

@@ -164,6 +164,45 @@ BATCH_RUNS: tuple[BatchRun, ...] = (
     BatchRun("InstructCoder", 2.352, 171, 250, _by_batch(1.973, 1.854, 1.538, 1.298)),
     BatchRun("CNN/DailyMail", 2.331, 838, 322, _by_batch(1.444, 1.397, 1.275, 1.144)),
 )
+SIMULATED = (
+    "SpecDecode-Bench/simulator at 2fdccbd6: Llama-3.1-8B-Instruct; the tokens kept "
+    "at every position of the answers, walked through with 1 to 8 drafts"
+)
+_walked = partial(DraftCurve, source=SIMULATED)
+# The head EAGLE on the four tasks above, and copying from the text.
+EAGLE_CURVES: tuple[DraftCurve, ...] = (
+    _walked(
+        name="ShareGPT", tokens=(1.661, 2.038, 2.254, 2.390, 2.478, 2.539, 2.582, 2.609)
+    ),
+    _walked(
+        name="GSM8K", tokens=(1.699, 2.134, 2.391, 2.558, 2.666, 2.726, 2.765, 2.783)
+    ),
+    _walked(
+        name="InstructCoder",
+        tokens=(1.681, 2.095, 2.348, 2.515, 2.625, 2.702, 2.760, 2.796),
+    ),
+    _walked(
+        name="CNN/DailyMail",
+        tokens=(1.674, 2.083, 2.329, 2.483, 2.578, 2.645, 2.694, 2.721),
+    ),
+)
+TEXT_CURVES: tuple[DraftCurve, ...] = (
+    _walked(
+        name="ShareGPT", tokens=(1.236, 1.339, 1.395, 1.428, 1.451, 1.467, 1.478, 1.487)
+    ),
+    _walked(
+        name="GSM8K", tokens=(1.109, 1.147, 1.164, 1.172, 1.177, 1.180, 1.183, 1.184)
+    ),
+    _walked(
+        name="InstructCoder",
+        tokens=(1.509, 1.823, 2.028, 2.188, 2.289, 2.370, 2.448, 2.499),
+    ),
+    _walked(
+        name="CNN/DailyMail",
+        tokens=(1.205, 1.289, 1.334, 1.361, 1.378, 1.390, 1.398, 1.404),
+    ),
+)
+
 _bench = partial(Cited, unit="dimensionless", kind="measured", source=SPEC_BENCH)
 SMALL_LOSES = _bench(0.912, note="Qwen3-8B, a small model drafts, ShareGPT, batch 128")
 SMALL_COST = _bench(0.375, note="a pass of Qwen3-0.6B over one of Qwen3-8B")

@@ -69,6 +69,13 @@ def blocks_run_out() -> StepFigure:
     )
 
 
+def blocked() -> list[Iteration]:
+    """Iterations in which C has blocks enough, and still waits behind B."""
+    run = watched()
+    need = held_blocks(run[0])[A]  # C's prompt is as long
+    return [m for m in run if list(m.waiting) == [B, C] and m.free_blocks >= need]
+
+
 def _held(run: Sequence[Iteration]) -> list[Row]:
     """Each block's holders over the iterations."""
     places = _numbered(run)

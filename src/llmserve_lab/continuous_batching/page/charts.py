@@ -12,7 +12,9 @@ from llmserve_lab.continuous_batching.lanes import Beat
 from llmserve_lab.continuous_batching.machine import (
     BOOK_ARRIVES_S,
     DECODES,
+    GRAPH_ROWS,
     decodes,
+    replayed,
     served,
 )
 from llmserve_lab.continuous_batching.workloads import LETTERS
@@ -24,15 +26,15 @@ from llmserve_lab.running_example import setting
 
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
-MOST_ROWS, STEPS = 6000, 60
-ROWS = "chunk of the prompt (tokens/request)"
+MOST_ROWS, STEPS = 5000, 200
+ROWS = "rows of the chunk (tokens/request)"
 CHUNK = QuantityAxis(q.chunk, words=ROWS, domain=(0, MOST_ROWS), ticks={"tickCount": 4})
 TIME = QuantityAxis(
     q.served_iteration_s, "ms", words="time of the iteration", domain=(0, 330)
 )
 GAP = QuantityAxis(q.tbt_target, "ms")
 WAITED = "time since the long prompt arrived"
-SERVED = series("served, no prefix", "served, after this prefix")
+SERVED = series("at the prompt's start", "after this prefix")
 KEY_ROW = 17  # CSS pixels
 SEAM_S = 0.12  # chunks that last less are not told apart in the lane of the prompt
 FITS = q.chunk_fits
@@ -180,11 +182,18 @@ def _names() -> list[Any]:
 
 
 def lines() -> tuple[Drawn, ...]:
-    """The curves of an iteration: as served, after a prefix and without one."""
+    """The curves of an iteration: as served, after a prefix and without one.
+
+    Up to the rows that are recorded launches are replayed, by the page's rule.
+    """
     bare, after = SERVED.items()
+    cheap, dear = (served(each)["overhead_s"] for each in (replayed(), None))
+    last = GRAPH_ROWS - DECODES  # rows of the largest chunk that is recorded
+    launches = f"(datum.chunk > {last} ? {float(dear):g} : {float(cheap):g})"
+    here, start = ({"context": at, "overhead_s": launches} for at in ("context", "0"))
     return (
-        Drawn(after[0], f.SERVED_ITERATION_S, after[1], {"context": "context"}),
-        Drawn(bare[0], f.SERVED_ITERATION_S, bare[1], {"context": "0"}, dash=(5, 4)),
+        Drawn(after[0], f.SERVED_ITERATION_S, after[1], here),
+        Drawn(bare[0], f.SERVED_ITERATION_S, bare[1], start, dash=(5, 4)),
     )
 
 

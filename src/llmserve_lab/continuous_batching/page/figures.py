@@ -16,6 +16,7 @@ from llmserve_lab.continuous_batching.lanes import (
 )
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
+    GRAPH_ROWS,
     LONG,
     TARGET_S,
     decodes,
@@ -80,7 +81,7 @@ def lanes() -> LiveFigure:
             f"gap is {si(calm_s(), 's')}."
         ),
         goal=Goal(
-            "find the largest budget that keeps the target.",
+            "find the largest of these budgets that keeps the target, no margin.",
             lambda longest_gap_s, next_gap_s, tbt_target: (
                 (longest_gap_s <= tbt_target) & (next_gap_s > tbt_target)
             ),
@@ -93,7 +94,7 @@ def chunk_from_target() -> LiveFigure:
     """The chunk that a target leaves room for, with and without a prefix."""
     return LiveFigure(
         name="chunk-from-target",
-        title="From a target to a chunk: the further the prompt, the fewer rows fit",
+        title="The further a prompt has come, the fewer rows keep the target",
         chart=charts.chunk_from_target,
         controls=(
             Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
@@ -104,9 +105,12 @@ def chunk_from_target() -> LiveFigure:
                 f.SERVED_CHUNK_FITS, context="context", tbt_target="tbt_target"
             ),
         },
-        readouts=(Readout("chunk_fits", "Chunk that reaches the target, no margin"),),
+        readouts=(
+            Readout("chunk_fits", "Chunk that reaches the target, without a margin"),
+        ),
         sentence=(
             f"Beside {DECODES} decodes, after a prefix of {{context}}, the solid line "
-            "reaches a target of {tbt_target} at a chunk of {chunk_fits}."
+            "reaches a target of {tbt_target} at a chunk of {chunk_fits}. Up to "
+            f"{GRAPH_ROWS} rows launches are recorded, so that the lines step up there."
         ),
     )

@@ -113,11 +113,12 @@ def budgets(
     return StaticFigure.of(
         figure,
         name="continuous_batching.budgets",
-        title="Smaller budgets: shorter gaps, and later first tokens, but for the jump "
-        "where recording ends",
+        title="A smaller budget makes gaps shorter and first tokens later, except at "
+        "the step where recording ends",
         sentence=(
             "Longest gap of the five, TTFT of the long prompt. Line: launches "
-            f"recorded up to {tried} rows. Shaded: what launches alone leave open."
+            f"recorded up to {tried} rows. Shaded: what launches alone "
+            "leave open. How large the step is, is the least certain number here."
         ),
     )
 

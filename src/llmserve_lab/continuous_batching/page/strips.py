@@ -12,7 +12,7 @@ from llmserve_lab.continuous_batching.workloads import LETTERS, numbered
 from llmserve_lab.engine import Chunked, Continuous, Policy, Request
 from llmserve_lab.engine.metrics.iteration_log import IterationFrame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.running_example import PROMPT, cost
 
 BUDGET, LAST, D_PROMPT = 512, 3, 3000  # rows; the place of D; tokens
@@ -60,7 +60,7 @@ def mixed_iterations() -> StepFigure:
     longest_s = max(run[-1].end_s - run[0].start_s for run in runs.values())
     first, whole, apart = runs
     ends = {name: len(run) - 1 for name, run in runs.items()}
-    beside = _beside(list(runs.values()))
+    beside, gaps = _beside(list(runs.values())), _gaps(list(runs.values()))
     return StepFigure(
         name="strips",
         title="A strip is an iteration. With fewer rows it is shorter, and A, B and C "
@@ -71,14 +71,15 @@ def mixed_iterations() -> StepFigure:
             marks=(
                 Cells(table="rows", x2="x2", text="text"),
                 Cells(table="beside", x2="x2", opacity="faint"),
+                Labels(table="gaps"),
             ),
             height=172,
         ),
-        logs={name: _log(run, beside) for name, run in runs.items()},
+        logs={name: _log(run, beside, gaps) for name, run in runs.items()},
         start=ends[first],
         stills=((first, ends[first]), (whole, ends[whole]), (apart, ends[apart])),
         legend={
-            "A": "A, one row each (pale lanes: A under each scheduler)",
+            "A": "A, one row each (pale: A under each scheduler, its longest gap)",
             **{letter: f"{letter}, one row each" for letter in "BC"},
             "D": f"D, a prompt of {D_PROMPT:,} tokens: its rows",
         },
@@ -120,7 +121,18 @@ def _beside(runs: Sequence[Sequence[Iteration]]) -> list[Row]:
     return found
 
 
-def _log(run: Sequence[Iteration], beside: list[Row]) -> StepLog:
+def _gaps(runs: Sequence[Sequence[Iteration]]) -> list[Row]:
+    """The longest gap of A under every policy, written where it is."""
+    found = []
+    for lane, run in zip(BESIDE, runs, strict=True):
+        ends = [0.0, *(_between(run, m)[1] for m in run if 0 in _rows(m))]
+        start, end = max(pairwise(ends), key=lambda gap: gap[1] - gap[0])
+        text = f"{end - start:.0f} ms"
+        found.append({"x": (start + end) / 2, "y": lane, "text": text})
+    return found
+
+
+def _log(run: Sequence[Iteration], beside: list[Row], gaps: list[Row]) -> StepLog:
     found, rows = list[Frame](), list[Row]()
     read, read_ms, gap_ms, longest_ms = 0, 0.0, 0.0, 0.0
     for number, moment in enumerate(run):
@@ -139,7 +151,7 @@ def _log(run: Sequence[Iteration], beside: list[Row]) -> StepLog:
         all_rows = f"{sum(_rows(moment).values()):,}"
         counts = (_took_ms(moment), all_rows, round(longest_ms, 1), round(read_ms, 1))
         found.append(Frame(_sentence(moment, chunk, left), counts))
-    return StepLog(tuple(found), {"rows": rows, "beside": beside})
+    return StepLog(tuple(found), {"rows": rows, "beside": beside, "gaps": gaps})
 
 
 def _sentence(moment: Iteration, chunk: int, left: int) -> str:

@@ -96,7 +96,7 @@ def _points() -> list[Any]:
     # Names stand on the free side of the roof, that of the last above it.
     last, slope = f"datum.way == '{WAYS.cases[-1].name}'", "datum.intensity < ridge"
     places = (
-        (f"!({last}) && {slope}", "left", 5, 18),
+        (f"!({last}) && {slope}", "left", -6, 24),
         (f"!({last}) && !({slope})", "left", -10, 22),
         (f"{last} && {slope}", "right", -11, -9),
         (f"{last} && !({slope})", "right", 11, -15),

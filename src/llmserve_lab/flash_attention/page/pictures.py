@@ -71,8 +71,8 @@ def fused() -> StaticFigure:
         title="Three kernels send the square through HBM four times, one kernel never",
         sentence=(
             "Thick arrows carry a number for each pair of tokens: scores and weights, "
-            "each written and read again. Arrows of middle width pass once for each "
-            "tile of queries, thin ones once."
+            "each written and read again. Arrows of middle width pass many times, thin "
+            "ones once."
         ),
     )
 
@@ -149,11 +149,11 @@ def rooms() -> StaticFigure:
             left = [a + b for a, b in zip(left, sizes, strict=True)]
         room = float(most) / KIB
         for row, size in enumerate(left):
-            if size > room:
-                axes.text(size + 5, row, "too much", fontsize=7.5, va="center")
+            said = f"{size:.0f}" + (": too much" if size > room else "")
+            axes.text(max(size, room) + 5, row, said, fontsize=7.5, va="center")
         axes.axvline(room, color=INK.light, lw=1.5)
         axes.text(room + 6, -0.75, f"{room:.0f}", fontsize=8.5, va="center")
-        axes.set(xlim=(0, 385), ylim=(len(TILES) - 0.5, -1.1))
+        axes.set(xlim=(0, 430), ylim=(len(TILES) - 0.5, -1.1))
         axes.set_xlabel("KiB (line: what there is)")
         axes.grid(visible=False, axis="y")
         axes.set_title(title, fontsize=9.5, loc="left", pad=24)

@@ -56,7 +56,7 @@ def split_decoding() -> StepFigure:
         legend={
             "cache": "tile of keys and values, read",
             "compute": "maximum, sum and output",
-            "communication": "through memory to the merge",
+            "communication": "merge, and what it reads from memory",
             "idle": "multiprocessor without work",
         },
         counters=(
@@ -74,8 +74,8 @@ def _words() -> list[Row]:
         for i in range(SPLITS)
     ]
     found += [
-        {"x": LEFT + 2.8, "y": SPLITS_Y - 0.35, "text": "in three splits"},
-        {"x": LEFT + 2.4, "y": BLOCK_Y - 0.35, "text": "as one block"},
+        {"x": LEFT + 1.75, "y": SPLITS_Y - 0.35, "text": "in three splits"},
+        {"x": LEFT + 1.55, "y": BLOCK_Y - 0.35, "text": "as one block"},
     ]
     for tick in range(TICKS):
         at = round(LEFT + WIDE * (tick + 0.5), 2)

@@ -230,7 +230,10 @@ def _state(
 def _output(log: VisitLog, token: int) -> dict[Any, Row]:
     """The output of a row in memory, called so where its maximum and sum stood."""
     y, edges = GRID_Y + token, (STATE_EDGES[0], *STATE_EDGES[3:])
-    texts = ["output", *(f"{each:.2f}" for each in log.output[token, 0])]
+    texts = [
+        "output = mixture ÷ sum",
+        *(f"{each:.2f}" for each in log.output[token, 0]),
+    ]
     return {
         ("output", token, i): _cell(edges[i], edges[i + 1], y, "other", text)
         for i, text in enumerate(texts)

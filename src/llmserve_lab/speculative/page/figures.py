@@ -22,7 +22,7 @@ from llmserve_lab.speculative.page import charts, rounds
 
 CHAINS = tuple(map(float, range(1, MOST + 1)))
 RATES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.84, 0.9)
-COSTS = (0.05, 0.08, 0.12, 0.15, 0.18, 0.21, 0.235, 0.25, 0.27, 0.3, 0.375)
+COSTS = (0.05, 0.08, 0.11, 0.15, 0.18, 0.21, 0.235, 0.25, 0.27, 0.3, 0.375)
 FALLS = (0.75, 0.8, 0.85, 0.9, 0.93, 0.97, 1.0)
 BATCHES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 65, 80, 96, 128, 192, 256)
 NEAR = 1.01  # tokens needed over those yielded: less, and the batch before it gains

@@ -129,7 +129,7 @@ by_hand = Question(
         f"A pass of the target takes {PASS_MS:g} ms, with or without a few drafts; a "
         f"pass of the draft model takes {DRAFT_MS:g} ms. Chains of three drafts, each "
         f"kept with chance {RATE:g} if all before it were. How much time does "
-        "a token take on average (type it with its unit, such as 6 ms)?"
+        "a token take on average (in seconds, or with its unit: 6 ms)?"
     ),
     answer=lambda: 1e-3 * _per_token_ms(),
     unit="s",

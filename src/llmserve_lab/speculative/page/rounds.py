@@ -20,8 +20,8 @@ N_DRAFT = 4
 REJECTED, KEPT = "rejected at the second draft", "all kept, and a bonus"
 SEEDS = {REJECTED: 2, KEPT: 3}  # of the random numbers that both models draw from
 ROWS = ("draft", "q, draft", "p, target", "min(1, p/q)", "random", "kept?")
-LEFT, FLOOR, TALL = -1.5, 11.6, 3.4  # left edge; where bars stand, and how high
-SHOWN = 6  # words whose chances are drawn
+LEFT, FLOOR, TALL = -1.8, 11.6, 3.4  # left edge; where bars stand, and how high
+SHOWN = 5  # words whose chances are drawn one by one
 Row = dict[str, Any]
 
 
@@ -49,14 +49,14 @@ def round_steps() -> StepFigure:
         title="Guess four words, check them in one pass, keep what the target allows",
         scene=Scene(
             x=SceneAxis((LEFT, N_DRAFT + 1), shown=False),
-            y=SceneAxis((FLOOR + 0.9, -1.5), shown=False),
+            y=SceneAxis((FLOOR + 1.7, -1.5), shown=False),
             marks=(
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Cells(table="bars", x2="x2", y2="y2"),
                 Labels(table="names", align="left"),
                 Labels(table="words"),
             ),
-            height=400,
+            height=420,
             width=620,
             fixed={"names": _names()},
         ),
@@ -64,12 +64,11 @@ def round_steps() -> StepFigure:
         start=8,
         stills=((REJECTED, 5), (REJECTED, 8), (KEPT, 10)),
         legend={
-            "A": "draft model's",
-            "new": "target's, and kept",
-            "compute": "residual: what p has more than q",
-            "other": "chance to be kept, and the number drawn",
-            "idle": "no: rejected; –: dropped with it",
-            "empty": "not known yet, or not needed",
+            "A": "q, of the draft model",
+            "new": "p, of the target; words that stay",
+            "compute": "residual: the part of p above q",
+            "other": "the check",
+            "empty": "not yet, or not needed",
         },
         counters=(Counter("words of this pass"), Counter("passes of the target")),
     )
@@ -156,11 +155,11 @@ def _checked(done: Round, place: int, at: int) -> list[Row]:
     found = [
         _cell(place, 3, "other", f"{check.chance:.2f}", at),
         _cell(place, 4, "other", f"{check.drawn:.2f}", at),
-        _cell(place, 5, *(("new", "yes") if check.kept else ("idle", "no")), at),
+        _cell(place, 5, *(("new", "yes") if check.kept else ("other", "no")), at),
     ]
     if not check.kept:
         found += [
-            _cell(later, 5, "idle", "–", at) for later in range(place + 1, N_DRAFT)
+            _cell(later, 5, "empty", "", at) for later in range(place + 1, N_DRAFT)
         ]
     return found
 
@@ -179,7 +178,14 @@ def _bars(
     q = done.drafts.laws[place] if place < N_DRAFT else np.zeros_like(p)
     order = np.argsort(-np.maximum(p, q), kind="stable")
     rest, slots = order[SHOWN:], [[token] for token in order[:SHOWN]]
-    slots.append(list(rest))
+    groups = {  # of a group like these the residual is the difference, or nothing
+        "p > q": [token for token in rest if p[token] > q[token]],
+        "p ≤ q": [token for token in rest if p[token] <= q[token]],
+    }
+    if place >= N_DRAFT:  # nothing was drafted here: there is no q
+        groups = {"": list(rest)}
+    beyond = [said for said, slot in groups.items() if slot]
+    slots += [groups[said] for said in beyond]
     ends = until is None and place < N_DRAFT
     left = np.maximum(p - q, 0)
     alive: Row = {"since": since} | ({} if until is None else {"until": until})
@@ -193,13 +199,13 @@ def _bars(
     found: list[Row] = []
     for place_of, slot in enumerate(slots):
         x = LEFT + place_of * width
-        shown, more = (float(law[slot].sum()) for law in (p, left))
+        shown, above = (float(law[slot].sum()) for law in (p, left))
         for chance, ink, shift in ((q[slot].sum(), "A", 0.12), (shown, "new", 0.5)):
             low = FLOOR - high * float(chance)
             bar = {"x": round(x + shift * width, 3), "y": round(low, 3), "ink": ink}
             end = {"x2": round(x + (shift + 0.36) * width, 3), "y2": FLOOR}
             found.append(bar | end | alive)
-        if ends and more > 0:
+        if ends and above > 0:
             x_bar = x + 0.5 * width
             top = FLOOR - high * shown
             found.append(
@@ -207,15 +213,19 @@ def _bars(
                     "x": round(x_bar, 3),
                     "x2": round(x_bar + 0.36 * width, 3),
                     "y": round(top, 3),
-                    "y2": round(top + high * more, 3),
+                    "y2": round(top + high * above, 3),
                     "ink": "compute",
                 }
                 | alive
             )
-        name = toy.WORDS[slot[0]] if place_of < SHOWN else f"{len(rest)} others"
-        words.append(
-            {"x": round(x + width / 2, 3), "y": FLOOR + 0.5, "text": name} | alive
-        )
+        single = place_of < SHOWN
+        other = f"{len(slot)} with" if place < N_DRAFT else f"{len(slot)} others"
+        name = toy.WORDS[slot[0]] if single else other
+        middle = round(x + width / 2, 3)
+        words.append({"x": middle, "y": FLOOR + 0.5, "text": name} | alive)
+        if not single and place < N_DRAFT:
+            named = beyond[place_of - SHOWN]
+            words.append({"x": middle, "y": FLOOR + 1.2, "text": named} | alive)
     return found
 
 

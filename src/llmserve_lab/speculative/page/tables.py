@@ -8,7 +8,9 @@ from llmserve_lab.catalog.evidence.speculation import (
     BATCHES,
     CHAIN,
     DRAFTS,
+    EAGLE_CURVES,
     HEAD_RUNS,
+    TEXT_CURVES,
 )
 from llmserve_lab.engine import Acceptance
 from llmserve_lab.page.table import Table
@@ -17,6 +19,7 @@ from llmserve_lab.speculative import toy
 from llmserve_lab.speculative.measured import (
     batch_gain,
     batch_off,
+    measured_line,
     off,
     predicted_ms,
 )
@@ -35,10 +38,11 @@ def rows_of_a_pass() -> Table:
     for place, word in enumerate((newest, *drafts)):
         seen = " ".join((newest, *drafts[:place]))
         judged = drafts[place] if place < len(drafts) else "bonus word"
-        rows.append((f"{place + 1}: {word}", f"… {seen}", judged))
+        kept = "right" if place <= len(done.verdict.kept) else "wrong"
+        rows.append((f"{place + 1}: {word}", f"… {seen}", judged, kept))
     return Table(
         "One verification pass: five rows, of which each sees only the words up to it",
-        ("row", "what it sees", "its p decides on"),
+        ("row", "what it sees", "its p decides on", "its keys and values"),
         rows,
     )
 
@@ -52,15 +56,14 @@ def pass_parts() -> Table:
         f"Prices of the target: a row {1e3 * cost.row_s:.5f} ms; the weights, "
         f"{read_gb:.1f} GB, {1e3 * cost.weights_s:.3f} ms; a query–key pair "
         f"{1e9 * cost.pair_s:.3f} ns; a token of cache {1e6 * cost.kv_token_s:.5f} µs; "
-        f"the fixed time {cost.n_layers} layers of "
-        f"{1e6 * cost.overhead_s / cost.n_layers:.1f} µs; the host "
-        f"{1e6 * cost.request_s:.2f} µs a request. {m.CONTEXT:,} tokens in the cache "
-        "of each request. Half of the shorter of the first two is not hidden."
+        f"starting {cost.n_layers} layers, {1e6 * cost.overhead_s / cost.n_layers:.1f} "
+        f"µs each; the CPU {1e6 * cost.request_s:.2f} µs a request. {m.CONTEXT:,} "
+        "tokens in the cache of each request."
     )
     drafts = (
         f"Of Llama-3.2-1B: a row {1e3 * draft.row_s:.5f} ms; the weights "
         f"{1e3 * draft.weights_s:.3f} ms; {draft.n_layers} layers; a token of cache "
-        f"{1e6 * draft.kv_token_s:.5f} µs. The host's time is spent once a round."
+        f"{1e6 * draft.kv_token_s:.5f} µs. The CPU's time is spent once a round."
     )
     found = [m.parts_s(b, k) for b, k in PASSES]
     found += [m.parts_s(b, 0, source=m.SMALL) for b in (1, 64)]
@@ -74,7 +77,8 @@ def pass_parts() -> Table:
         ("part", *named, "draft, B=1", "draft, B=64"),
         rows,
         notes=(
-            f"Longer of both: computing the rows, or reading the weights. {prices}",
+            "Computing the rows and reading the weights go on at once; half of the "
+            f"shorter of the two is not hidden by the longer. {prices}",
             drafts,
         ),
         band=m.UNSEEN,
@@ -82,33 +86,32 @@ def pass_parts() -> Table:
 
 
 def best_drafts() -> Table:
-    """The best chain of the small model by batch, and eight drafts, by two curves."""
+    """The best chain of the small model by batch, and eight drafts, by its guesses."""
     falling, rows = m.usual(), []
+    rates = (falling.rate, *m.POORER)
     for batch in SIZES:
         ratio = m.drafting_s(batch, 1, m.SMALL) / m.plain_s(batch)
         cells = [f"{batch}", f"{ratio:.2f}"]
-        for law in (falling, Acceptance(falling.rate)):
+        for rate in rates:
+            law = Acceptance(rate, falling.falls)
             number, gain = m.best(batch, law, m.SMALL)
             eight = m.speedup(batch, m.MOST, law, m.SMALL)
-            cells += [f"{number}", f"{gain:.2f}", f"{eight:.2f}"]
+            cells += [f"{gain:.2f} ({number})", f"{eight:.2f}"]
         rows.append(tuple(cells))
+    named = [(f"α = {rate}: best", "with eight") for rate in rates]
     return Table(
         f"Predicted speedup: {m.SMALL} drafts for Llama-3.1-8B on one H100",
         (
             "batch",
             "draft cost",
-            f"r = {falling.falls}: best",
-            "speedup",
-            "with eight",
-            "r = 1: best",
-            "speedup",
-            "with eight",
+            *(column for pair in named for column in pair),
         ),
         rows,
         notes=(
-            "draft cost: a draft pass over a plain pass; best: the number of drafts "
-            f"with the largest speedup. First draft kept with chance {falling.rate}; "
-            f"{m.CONTEXT:,} tokens in the cache of each request.",
+            "Draft cost: a draft pass over a plain pass. Best: the largest speedup, "
+            "and in brackets the number of drafts that gives it. α: chance that the "
+            f"first draft is kept; r = {falling.falls}; {m.CONTEXT:,} tokens in the "
+            "cache of each request.",
         ),
     )
 
@@ -133,8 +136,60 @@ def batches() -> Table:
         rows,
         notes=(
             "Measured speedups are read off the vectors of the paper's first figure, "
-            "tokens are counted on its published acceptance. Reading the prompts is "
-            "in the measured numbers and not in the predicted.",
+            "tokens are counted on its published acceptance. Both times hold reading "
+            "the prompts; predicted, they are read in one pass before decoding.",
+        ),
+    )
+
+
+def sources() -> Table:
+    """Four sources of drafts: what a draft costs here, and how many are kept."""
+    first, last = DRAFTS[0], DRAFTS[-1]
+    spent = {
+        source: 1e3
+        * (m.round_s(1, last, source) - m.round_s(1, first, source))
+        / (last - first)
+        for source in (m.SMALL, m.HEAD, m.HEAD_3, m.LOOKUP)
+    }
+    lines = {run.name: measured_line(run)[1] for run in HEAD_RUNS}
+    eagle, text = (
+        {curve.name: curve.tokens[CHAIN - 1] for curve in curves}
+        for curves in (EAGLE_CURVES, TEXT_CURVES)
+    )
+    asked = (BATCH_RUNS[0].task, BATCH_RUNS[3].task, BATCH_RUNS[2].task)
+    none = ("–",) * len(asked)
+    rows = [
+        ("Llama-3.2-1B", f"{spent[m.SMALL]:.2f}", "–", *none),
+        (
+            "EAGLE",
+            f"{spent[m.HEAD]:.2f}",
+            f"{lines['EAGLE']:.2f}",
+            *(f"{eagle[task]:.2f}" for task in asked),
+        ),
+        ("EAGLE-3", f"{spent[m.HEAD_3]:.2f}", f"{lines['EAGLE-3']:.2f}", *none),
+        (
+            "text",
+            f"{spent[m.LOOKUP]:.2f}",
+            "–",
+            *(f"{text[task]:.2f}" for task in asked),
+        ),
+    ]
+    return Table(
+        "Llama-3.1-8B on one H100, one request: milliseconds that one more draft adds "
+        f"to a round, and tokens that a pass with {CHAIN} drafts yields",
+        (
+            "source",
+            "ms, predicted",
+            "measured",
+            "tokens: chats",
+            "summaries",
+            "code edits",
+        ),
+        rows,
+        notes=(
+            "Tokens are counted on the published acceptance of three tasks: "
+            f"{', '.join(asked)}. Milliseconds are measured as in the last figure. "
+            "–: the book knows no measurement.",
         ),
     )
 
