@@ -146,9 +146,9 @@ def test_the_picture_of_trust_says_what_the_cases_say() -> None:
     for by, case in zip(factors.NEW, anew, strict=True):
         size = np.abs(chosen("tpot", by)[1])
         assert case.error == pytest.approx(size.mean())
-    rows, error = chosen("tpot", "model")
+    rows, errors = chosen("tpot", "model")
     own = [row.public and row.engine == decision.ENGINE for row in rows]
-    assert known.error == pytest.approx(np.abs(error[own]).mean())
+    assert known.error == pytest.approx(np.abs(errors[own]).mean())
 
 
 def test_errors_of_one_server_resemble_each_other() -> None:

@@ -49,7 +49,7 @@ def test_every_point_of_the_residuals_is_a_row() -> None:
     for line, row in zip(lines, dense_rows(), strict=True):
         assert list(charts.ENGINE_INKS)[int(line["g"])] == row.engine
         assert abs(np.log2(float(line["c"]) / row.clients)) < 0.2  # nearest to its own
-    error = charts.THOUSANDTH * np.array([float(line["e00"]) for line in lines])
+    error = charts.STEP * np.array([float(line["e00"]) for line in lines])
     assert np.abs(error).mean() == pytest.approx(mean_error("tpot", "model"), abs=1e-4)
 
 

@@ -49,7 +49,7 @@ def end_of_the_cache() -> StaticFigure:
             fontweight="bold",
         )
     axes.set(xscale="log", yscale="log", xlabel="clients (log)", ylabel="TTFT (s, log)")
-    axes.set_ylim(0.05, 900)
+    axes.set_ylim(0.03, 900)
     axes.set_xticks(clients, [str(each) for each in clients])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     axes.minorticks_off()
@@ -221,7 +221,7 @@ def held() -> StaticFigure:
     axes.grid(axis="y", visible=False)
     places = range(0, -len(LEFT_ENGINES), -1)
     axes.set_yticks(list(places), [NAMES[engine] for engine in LEFT_ENGINES])
-    axes.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.4, 1.0), handlelength=1)
+    axes.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.35, 1.0), handlelength=1)
     plain = per_cent(fairness.covered("engine", "tpot", rule="plain"), 0)
     wide = per_cent(nested_held("engine", "tpot"), 0)
     return StaticFigure.of(
