@@ -14,6 +14,7 @@ from llmserve_lab.how_wrong import (
     factors,
     fairness,
     term_by_term,
+    worth,
 )
 from llmserve_lab.how_wrong.folds import folds
 from llmserve_lab.how_wrong.page import plan_tables
@@ -140,7 +141,7 @@ def test_the_factor_of_the_engine_jumps_with_one_slow_row() -> None:
         ),
         reverse=True,
     )
-    assert len(slow) == decision.n_own(row)
+    assert len(slow) == decision.n_own(row.clients)
     assert slow[2] <= known.tpot.factor <= slow[1] + 5e-4
     assert factor_of[known.clients] > factor_of[known.clients - 2] + 0.04
     before, most = factor_of[known.clients - 2], max(factor_of.values())
@@ -153,7 +154,7 @@ def test_the_factor_of_the_engine_jumps_with_one_slow_row() -> None:
 
 def test_two_runs_correct_the_load_between_by_the_printed_numbers() -> None:
     true, _, book = (example.worked(name) for name in example.MACHINES)
-    found = decision.two_runs()
+    found = worth.two_runs()
     ratios = [book[i].seconds / true[i].seconds for i in (0, -1)]
     assert found.ratios == pytest.approx(ratios, abs=1e-5)
     assert found.mean == pytest.approx(sum(ratios) / 2, abs=6e-4)
@@ -260,7 +261,7 @@ def test_the_plan_never_looks_at_its_own_server() -> None:
 
 
 def test_what_a_measurement_is_worth_before_it_is_made() -> None:
-    found = decision.worth()
+    found = worth.worth()
     booked = decision.servers(decision.planned(), "longest_s")
     assert 0 < found.saved_alike < found.saved < example.TP * booked
     assert 0.9 < found.share_alike <= found.share <= 1
@@ -318,11 +319,11 @@ def test_a_measurement_saves_something_where_the_hope_breaks_too() -> None:
     assert hope.tpot.measured_s is not None
     error = hope.tpot.predicted_s / hope.tpot.measured_s - 1
     as_measured = decision.servers(hope, "measured_s")
-    assert decision.servers_found(error) == as_measured
-    slower = decision.servers_found(hope.tpot.predicted_s / (1.1 * 0.020) - 1)
+    assert worth.servers_found(error) == as_measured
+    slower = worth.servers_found(hope.tpot.predicted_s / (1.1 * 0.020) - 1)
     assert as_measured < slower < decision.servers(decision.planned(), "longest_s")
     with pytest.raises(ValueError, match="error must leave a load"):
-        decision.servers_found(-0.9)
+        worth.servers_found(-0.9)
 
 
 def test_a_band_for_predicted_over_measured_is_made_by_three_rules() -> None:
