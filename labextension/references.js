@@ -107,8 +107,6 @@ window.llmserveReferences = {
 "keys": [
 "aiconfigurator2026",
 "inferencex2026",
-"agrawal2024vidur",
-"cho2024llmservingsim",
 "barber2021jackknife"
 ]
 },
@@ -318,8 +316,6 @@ window.llmserveReferences = {
 "dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
 "flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, hopper/flash\\_prepare\\_scheduler\\.cu, csrc/flash\\_attn, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
 "dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
-"agrawal2024vidur": "Amey Agrawal, Nitin Kedia, Jayashree Mohan, Ashish Panwar, Nipun Kwatra, Bhargav Gulavani, Ramachandran Ramjee, and Alexey Tumanov\\. Vidur: a large\\-scale simulation framework for LLM inference\\. In *MLSys*\\. 2024\\.",
-"cho2024llmservingsim": "Jaehong Cho, Minsu Kim, Hyunmin Choi, Guseul Heo, and Jongse Park\\. LLMServingSim: a HW/SW co\\-simulation infrastructure for LLM inference serving at scale\\. In *IISWC*\\. 2024\\.",
 "barber2021jackknife": "Rina Foygel Barber, Emmanuel J\\. Cand\u00e8s, Aaditya Ramdas, and Ryan J\\. Tibshirani\\. Predictive inference with the jackknife\\+\\. *The Annals of Statistics*, 49\\(1\\):486\u2013507, 2021\\.",
 "zheng2024sglang": "Lianmin Zheng, Liangsheng Yin, Zhiqiang Xie, and others\\. SGLang: efficient execution of structured language model programs\\. In *NeurIPS*\\. 2024\\.",
 "llmd2026routing": "The llm\\-d authors\\. Prefix\\-cache aware routing\\. documentation of llm\\-d, 2026\\. URL: [https://llm\\-d\\.ai/docs/architecture/advanced/kv\\-management/prefix\\-cache\\-aware\\-routing](https://llm-d.ai/docs/architecture/advanced/kv-management/prefix-cache-aware-routing)\\.",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.how_wrong import decision, example, factors, fairness
-from llmserve_lab.how_wrong.page import plan_tables, tables
+from llmserve_lab.how_wrong.page import pictures, tables
 from llmserve_lab.how_wrong.record import ENOUGH, chosen, record, validated
 from llmserve_lab.validation import dense_rows
 
@@ -84,21 +84,29 @@ def test_only_the_largest_model_ran_in_enough_precisions() -> None:
     assert not any("fp4" in each for each in precisions.values())
 
 
-def test_two_cases_have_two_factors_and_what_such_ones_held() -> None:
-    """Who knows the engine plans with less; who does not, gets less than promised."""
-    known, anew = factors.cases()
+def test_each_case_has_factors_and_what_such_ones_held() -> None:
+    """Who knows the engine plans with less; a case that is new has its own shares."""
+    known, *anew = factors.cases()
     row = example.rows()[factors.AT]
     for place, kind in enumerate(factors.KINDS):
-        assert 1 < known.factors[place] < anew.factors[place]
         kept = (factors.beyond("engine", kind) <= 1).mean()
         assert known.held[place] == pytest.approx(kept)
-        assert anew.held[place] == factors.nested_held("engine", kind)
-        assert anew.held[place] < anew.promised < known.held[place] < known.promised
-        least, name = factors.least_held(kind)
-        assert least < anew.held[place] and name in {"llama-3-70b", "b200-sxm"}
+        assert kept < known.promised
+        for by, case in zip(factors.NEW, anew, strict=True):
+            assert 1 < known.factors[place] < case.factors[place]
+            shares = case.names[place]
+            assert (case.held[place] is None) is (not shares)
+            if shares:  # pooled: the names' shares, each with the weight of its rows
+                tried = validated()["coverage"]["tried"][by][kind]
+                rows = {name: tried[name][0] for name in shares}
+                inside = sum(rows[name] * shares[name] for name in rows)
+                pooled = inside / sum(rows.values())
+                assert case.held[place] == pytest.approx(pooled)
         _, error = decision.near_rows(kind, row)
-        inside = np.abs(np.log1p(error)) <= np.log(anew.factors[place])
+        inside = np.abs(np.log1p(error)) <= np.log(anew[0].factors[place])
         assert inside.mean() > 0.9  # of the rows that made it: the power widens it
+    least = {name: low for case in anew for name, low in case.names[0].items()}
+    assert factors.least_held("tpot")[0] == min(least.values()) < 0.9
     others = {
         (each.server, each.system)
         for each in dense_rows()
@@ -108,14 +116,39 @@ def test_two_cases_have_two_factors_and_what_such_ones_held() -> None:
     assert sum(system == row.system for _, system in others) > 1
 
 
-def test_the_table_of_factors_covers_what_has_not_met() -> None:
-    """A model and an engine with rows, but none together, is a case of a line."""
-    pairs = {(row.model, row.engine) for row in dense_rows()}
-    models, engines = ({pair[i] for pair in pairs} for i in (0, 1))
-    assert len(pairs) < len(models) * len(engines)
-    table = plan_tables.factors()
-    assert "have not met" in str(table.rows[1][0]) and len(table.rows) == 3
-    assert [row[1] for row in table.rows][-1] == "none"
+def test_ninety_per_cent_are_held_of_pooled_rows_and_not_of_each_name() -> None:
+    """What the page says of the powers: pooled by label, and less of single names."""
+    for kind in factors.KINDS:
+        least = []
+        for names in validated()["coverage"]["tried"].values():
+            tried = names[kind].values()
+            if tried:
+                inside = sum(each[0] * each[3] for each in tried)
+                least.append(min(each[3] for each in tried))
+                assert inside / sum(each[0] for each in tried) >= 0.9
+        assert min(least) < 0.9
+
+
+def test_the_picture_of_trust_says_what_the_cases_say() -> None:
+    """Its lines are the cases between own runs and what was never tested."""
+    first, *lines, last = pictures.trusted()
+    assert len(pictures.CASES) == len(lines) + 2
+    assert first[0] == pytest.approx(100 * fairness.own_runs("both")[1])
+    assert last[0] is None and last[1] == "measure"
+    for (error, factor, held, least), case in zip(lines, factors.cases(), strict=True):
+        assert error == pytest.approx(100 * case.error) and case.held[0] is not None
+        assert float(factor.removeprefix("× ")) == round(case.factors[0], 2)
+        assert int(held.split()[0]) == round(100 * case.held[0])
+        shares = case.names[0].values()
+        if shares:
+            assert int(least.split()[0]) == round(100 * min(shares))
+    known, *anew = factors.cases()
+    for by, case in zip(factors.NEW, anew, strict=True):
+        size = np.abs(chosen("tpot", by)[1])
+        assert case.error == pytest.approx(size.mean())
+    rows, errors = chosen("tpot", "model")
+    own = [row.public and row.engine == decision.ENGINE for row in rows]
+    assert known.error == pytest.approx(np.abs(errors[own]).mean())
 
 
 def test_errors_of_one_server_resemble_each_other() -> None:
@@ -148,10 +181,42 @@ def test_two_runs_of_a_server_correct_the_loads_between() -> None:
     assert both == pytest.approx(np.mean(sizes), rel=1e-9)
 
 
-def test_the_error_grows_with_the_load_and_two_rows_stand_out() -> None:
-    assert fairness.mean_of(clients=128) > 1.8 * fairness.mean_of(clients=16)
+def test_the_error_falls_and_rises_with_the_load() -> None:
+    """No trend, and on the servers that ran every load only the largest stands out."""
+    every = list(fairness.by_load().values())
+    number, same = fairness.by_load_of_the_same()
+    assert every.index(min(every)) not in (0, len(every) - 1)
+    *calm, full = same.values()
+    assert 10 <= number < len({row.server for row in dense_rows()})
+    assert max(calm) - min(calm) < 0.01 < full - max(calm)
+    ran = {row.server: set[int]() for row in dense_rows()}
+    for row in dense_rows():
+        ran[row.server].add(row.clients)
+    assert sum(loads == set(same) for loads in ran.values()) == number
+    assert full == max(same.values()) and every[-1] == max(every)
+
+
+def test_two_rows_stand_out() -> None:
     labels = {"model": "qwen3-32b", "engine": "vllm", "clients": 128}
     first, second, third, *_ = fairness.times_as_long(**labels)
     assert first > second > 1.5 > 1.3 > third
     with pytest.raises(ValueError, match="labels must be those of a row"):
         fairness.times_as_long(clients=3)
+
+
+def test_the_worst_group_is_of_all_that_were_kept() -> None:
+    rows, error = chosen("tpot", "model")
+    found = dict[tuple[str, str, str], list[float]]()
+    for row, size in zip(rows, np.abs(error), strict=True):
+        found.setdefault((row.model, row.system, row.engine), []).append(float(size))
+    worst, mean = fairness.worst_kept()
+    assert max(found, key=lambda group: np.mean(found[group])) == worst
+    assert worst == ("llama-3-70b", "h200-sxm", "trtllm")  # the page names it
+    assert mean == pytest.approx(np.mean(found[worst])) and mean < 1  # none refused
+
+
+def test_engines_lean_less_by_constants_that_they_share() -> None:
+    """Left out, an engine is predicted by the others, which lean away from it."""
+    for engine in ("vllm", "trtllm"):
+        left, common = (fairness.bias_of(engine, by) for by in ("engine", "nothing"))
+        assert 0 < common / left < 0.75

@@ -9,9 +9,6 @@ import itertools
 import numpy as np
 import pytest
 
-from llmserve_lab.afd.experiments.random_settings import compare, off_by
-from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
-from llmserve_lab.engine import Chunked
 from llmserve_lab.how_wrong import (
     exercise,
     folds,
@@ -20,7 +17,6 @@ from llmserve_lab.how_wrong.page import (
     charts,
     controls,
     figures,
-    other_tables,
     pictures,
     questions,
     tables,
@@ -36,10 +32,7 @@ from llmserve_lab.how_wrong.record import (
     switched_errors,
     validated,
 )
-from llmserve_lab.how_wrong.script import with_all_slots
 from llmserve_lab.validation import DATASHEET, achieved, dense_rows
-from llmserve_lab.validation.cache_blocks import predicted, reserve, room
-from llmserve_lab.validation.protocol import protocol_of
 from tests.benches import answered
 
 
@@ -49,7 +42,7 @@ def test_every_point_of_the_residuals_is_a_row() -> None:
     for line, row in zip(lines, dense_rows(), strict=True):
         assert list(charts.ENGINE_INKS)[int(line["g"])] == row.engine
         assert abs(np.log2(float(line["c"]) / row.clients)) < 0.2  # nearest to its own
-    error = charts.THOUSANDTH * np.array([float(line["e00"]) for line in lines])
+    error = charts.STEP * np.array([float(line["e00"]) for line in lines])
     assert np.abs(error).mean() == pytest.approx(mean_error("tpot", "model"), abs=1e-4)
 
 
@@ -182,15 +175,16 @@ def test_the_folds_cover_every_row_once() -> None:
 
 
 def test_no_frame_predicts_a_model_that_was_fitted_to() -> None:
+    """One more model has its bar in each frame; what is fitted to has words instead."""
     figure = figures.leave_one_group_out()
     log = figure.logs["folds"]
     for frame in range(len(log.frames) - 1):
-        states = {
-            row["y"]: row["state"]
-            for row in log.tables["words"]
-            if row["since"] <= frame < row["until"]
-        }
-        assert sorted(states.values()).count("weights") == 2
+        shown = [
+            row for row in log.tables["words"] if row["since"] <= frame < row["until"]
+        ]
+        assert len(shown) == len({row["y"] for row in shown}) == 4
+        fitted = sum("in the fit" in row["text"] for row in shown)
+        assert fitted == min(2, 3 - frame)
     asked = folds.NAMES[folds.folds("model")[0].left_out]
     bars = {row["model"]: row for row in log.tables["bars"]}
     for fold in folds.folds("model"):
@@ -198,17 +192,13 @@ def test_no_frame_predicts_a_model_that_was_fitted_to() -> None:
         assert bar["end"] == pytest.approx(100 * fold.mean, abs=0.06)
         said = log.frames[bar["since"]].sentence
         assert folds.NAMES[fold.left_out] in said and "predict" in said
-    assert bars[asked]["since"] > figure.start  # the question comes first
-
-
-def test_published_block_counts_are_predicted_within_two_per_cent() -> None:
-    sizes = [abs(each.error) for each in predicted()]
-    assert max(sizes) < 0.02 and sum(sizes) / len(sizes) < 0.006
-    for each in BLOCK_COUNTS:  # its own reserve gives the count back
-        found = room(each).kv_blocks(reserved_bytes=reserve(each))
-        assert abs(found - float(each.blocks)) <= 1
-    with pytest.raises(ValueError, match="counts must be of two models"):
-        predicted(BLOCK_COUNTS[1:3])
+        assert str(fold.n_fitted) in said
+    sheet = bars[figures.SHEET_BAR]
+    assert sheet["since"] == figure.start  # from the first frame on
+    assert sheet["end"] == pytest.approx(
+        100 * mean_error("tpot", "datasheet"), abs=0.06
+    )
+    assert bars[asked]["since"] == 1 > figure.start  # asked first, answered next
 
 
 def test_the_exercise_says_not_yet_and_well_done() -> None:
@@ -239,62 +229,3 @@ def test_the_bench_reaches_its_goal_with_two_knobs() -> None:
     assert mean() > 0.15 > 0.1 > mean(compute=72, layer_us=68)
     assert mean(layer_us=68) > 0.1
     assert f"mean error of TPOT is {mean(link=80):.1%}" in answered(bench, link=80)
-
-
-def test_the_twin_is_scored_apart_and_nothing_is_blind_without_being_so() -> None:
-    kinds = {status for _, status in other_tables.twin_scores()}
-    assert kinds == {"calibrated", "seen"}  # the page says that none is blind
-    assert "none yet" in repr(other_tables.elsewhere())
-
-
-def test_an_error_has_an_interval_where_there_are_enough_runs() -> None:
-    cells = {row[1:3]: str(row[3]) for row in other_tables.elsewhere().rows}
-    for (_, status), has in other_tables.twin_scores().items():
-        kind = "in-sample" if status == "calibrated" else status
-        shown = cells[kind, f"{has.n_runs} runs"]
-        assert ("(" in shown) == (has.n_runs >= 10)
-    for sizes in record()["afd"]["rules"].values():
-        assert sizes["median, low"] < sizes["median"] < sizes["median, high"]
-
-
-def test_the_corrected_rule_beats_the_printed_one_on_bundles_drawn_anew() -> None:
-    """The record's sentence, found again on other bundles than the record's."""
-    found = [compare(number=n, n_batches=2, n_requests=300) for n in (31, 33)]
-    ours, papers = (
-        max(float(np.abs(answer[whose]).max()) for answer in found)
-        for whose in ("ours", "paper")
-    )
-    assert ours < 0.03 < papers
-    assert off_by(found, "ours") == 0
-    rules = record()["afd"]["rules"]
-    assert rules["our rule"]["worst"] < 0.03
-    medians = {name: sizes["median"] for name, sizes in rules.items()}
-    wanted = {"the paper's form": 0.0240, "our rule": 0.0009}
-    assert medians == pytest.approx(wanted, abs=5e-5)
-
-
-def test_a_missing_slot_shows_in_the_first_token() -> None:
-    few, every = record()["slots"]["one fewer"], record()["slots"]["all"]
-    assert abs(few[1]) < 0.1 and every[1] < -0.3 and few[0] < every[0]
-    rows = [row for row in dense_rows() if row.model == "llama-3-8b"][:2]
-    for row in rows:
-        own, every_one = protocol_of(row).policy, with_all_slots(row).policy
-        assert isinstance(own, Chunked) and isinstance(every_one, Chunked)
-        assert (own.max_batch, every_one.max_batch) == (row.clients - 1, row.clients)
-    other = next(row for row in dense_rows() if row.engine == "sglang")
-    with pytest.raises(TypeError, match="served in chunks"):
-        with_all_slots(other)
-
-
-def test_the_errors_of_another_form_stand_under_their_own_heading() -> None:
-    """What was left out, and of which time, is read off the stored record."""
-    table, found = other_tables.forms(), validated()["forms"]
-    keys = {"TPOT, model": "tpot, model", "TPOT, engine": "tpot, engine",
-            "TTFT, model": "ttft, model"}  # fmt: skip
-    for place, head in enumerate(table.columns[1:], start=1):
-        key = next(key for words, key in keys.items() if head.startswith(words))
-        shown = [
-            float(str(row[place]).split("\N{NO-BREAK SPACE}")[0]) for row in table.rows
-        ]
-        stored = [100 * found[name][key] for name in other_tables.FORMS]
-        assert shown == pytest.approx(stored, abs=0.051)

@@ -149,6 +149,17 @@ def near_rows(kind: Kind, row: MeasuredRow) -> tuple[tuple[MeasuredRow, ...], Fl
     return tuple(rows[place] for place in near), error[other][near]
 
 
+def sorted_factors(number: int = 10) -> tuple[float, ...]:
+    """Every so-many-th of the near rows' misses, in order: ``number`` of them.
+
+    A miss is predicted over measured or its inverse, whichever is above one.
+    """
+    _, error = near_rows("tpot", example.rows()[3])
+    factors = np.sort(np.exp(np.abs(np.log1p(error))))
+    step = len(factors) // number
+    return tuple(float(each) for each in factors[step - 1 :: step])
+
+
 def near_band(rule: str) -> tuple[float, float]:
     """Ends of a band of predicted over measured, for the load that the text works.
 
@@ -169,70 +180,6 @@ def near_band(rule: str) -> tuple[float, float]:
     }
     key_of("rule", rule, found)
     return found[rule]
-
-
-@dataclass(frozen=True)
-class Worth:
-    """What a measurement promises, before it is made.
-
-    Devices saved in the mean of what it may find: of all the nearest rows' errors
-    beside the plan by the band, and of the ``n_alike`` of the same engine beside the
-    plan that knows the engine. ``share`` of them make the plan smaller. ``middle`` and
-    ``worst`` are two errors of the engine, and the devices that each would need.
-    """
-
-    saved: float
-    n: int
-    saved_alike: float
-    n_alike: int
-    share: float
-    share_alike: float
-    middle: tuple[float, int]
-    worst: tuple[float, int]
-
-
-def worth() -> Worth:
-    """Each error of a near row is taken as the error that the measurement finds."""
-    rows, error = near_rows("tpot", example.rows()[-1])
-    alike = np.array([each.engine == ENGINE for each in rows])
-    needed = np.array([servers_found(float(each)) for each in error])
-    saved, saved_alike = (
-        example.TP * (servers(plan, "longest_s") - found)
-        for plan, found in ((planned(), needed), (engine_known(), needed[alike]))
-    )
-    return Worth(
-        float(saved.mean()),
-        len(saved),
-        float(saved_alike.mean()),
-        len(saved_alike),
-        float((saved > 0).mean()),
-        float((saved_alike > 0).mean()),
-        *(
-            (float(each), example.TP * servers_found(float(each)))
-            for each in np.sort(error[alike])[[alike.sum() // 2, 0]]
-        ),
-    )
-
-
-def servers_found(error: float) -> int:
-    """Servers that are planned once one was measured and TPOT's error is known.
-
-    The error is taken to be the same at every load; TTFT, far below its promise, is
-    taken as predicted.
-
-    Raises:
-        ValueError: not even the smallest load keeps the promise.
-    """
-    found = [
-        replace(load, tpot=replace(load.tpot, factor=1 / (1 + error)))
-        for load in loads()
-    ]
-    kept = [load for load in found if load.tpot.longest_s <= TPOT_S]
-    if not kept:
-        raise ValueError(f"error must leave a load that keeps the promise, got {error}")
-    best = kept[-1]
-    first = replace(best.ttft, factor=1.0)
-    return servers(replace(best, ttft=first), "longest_s")
 
 
 @cache
@@ -259,11 +206,26 @@ def engine_known() -> PlannedLoad:
     return [each for each in engine_loads() if each.keeps][-1]
 
 
+def n_own(clients: int) -> int:
+    """How many of the rows nearest to the example the example's engine served."""
+    row = replace(example.rows()[-1], clients=clients)
+    return sum(each.engine == ENGINE for each in near_rows("tpot", row)[0])
+
+
 def own_factor(kind: Kind, row: MeasuredRow, digits: int) -> float:
     """The factor that nineteen in twenty of the engine's nearest rows stay below."""
     rows, error = near_rows(kind, row)
     own = error[[each.engine == ENGINE for each in rows]]
     return round(1 / (1 + float(np.percentile(own, TAILS[0]))), digits)
+
+
+def engine_plan_at(factor: float) -> tuple[int, int]:
+    """Clients and devices of the engine's plan if one factor held at every load."""
+    found = [
+        replace(each, tpot=replace(each.tpot, factor=factor)) for each in engine_loads()
+    ]
+    plan = [each for each in found if each.keeps][-1]
+    return plan.clients, example.TP * servers(plan, "longest_s")
 
 
 def power(kind: Kind) -> float:

@@ -7,6 +7,7 @@ by a factor made from other servers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -15,7 +16,12 @@ import numpy as np
 
 from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.how_wrong import decision, example
-from llmserve_lab.how_wrong.record import chosen, record, validated
+from llmserve_lab.how_wrong.record import (
+    chosen,
+    mean_error,
+    record,
+    validated,
+)
 from llmserve_lab.validation import Setting
 from llmserve_lab.validation.bands import INSIDE, TAILS, half_width, logs, nearest
 from llmserve_lab.validation.prediction import Kind
@@ -101,46 +107,68 @@ def risk(rule: Rule, slack: float = 1.0, *, kind: Kind = "tpot") -> float:
 
 @dataclass(frozen=True)
 class FactorCase:
-    """What is known of a server, the factors to plan with, and what such ones held.
+    """What is new about a server, the factors to plan with, and what such ones held.
 
     The factors are those for the example's load. ``promised`` is the share that they
     are made to hold, ``held`` what they held of rows that did not make them; of TPOT
-    and of TTFT.
+    and of TTFT. ``names`` are the shares by the name that was left out, of both.
+    ``error`` is the mean TPOT error of such rows.
     """
 
-    known: str
+    new: str
     rule: str
     factors: tuple[float, float]
     promised: float
-    held: tuple[float, float]
+    held: tuple[float | None, float | None]
+    error: float
+    names: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {})
 
 
 KINDS: tuple[Kind, Kind] = ("tpot", "ttft")
 
 
-def cases() -> tuple[FactorCase, FactorCase]:
-    """Either the engine has served the model on such GPUs, or it has not."""
+def cases() -> tuple[FactorCase, ...]:
+    """Nothing is new about a server; or its engine, its model, or its kind of GPU."""
     row = example.rows()[AT]
     load = next(each for each in decision.loads() if each.clients == row.clients)
     own_tpot, own_ttft = (decision.own_factor(kind, row, 3) for kind in KINDS)
     engine_tpot, engine_ttft = (1 - risk("engine", kind=kind) for kind in KINDS)
-    new_tpot, new_ttft = (nested_held("engine", kind) for kind in KINDS)
-    return (
-        FactorCase(
-            "your engine has served your model on this kind of GPU",
-            "that engine’s near rows",
-            (own_tpot, own_ttft),
-            1 - TAILS[0] / 100,
-            (engine_tpot, engine_ttft),
-        ),
-        FactorCase(
-            "one of the three is new, or they have not met",
-            "book’s band",
-            (load.tpot.factor, load.ttft.factor),
-            INSIDE,
-            (new_tpot, new_ttft),
-        ),
+    slow = 1 / beyond("prediction")
+    known = FactorCase(
+        "only the server",
+        "its engine’s near rows",
+        (own_tpot, own_ttft),
+        1 - TAILS[0] / 100,
+        (engine_tpot, engine_ttft),
+        float(np.abs(slow - 1).mean()),
     )
+    return known, *(_new(by, words, load) for by, words in NEW.items())
+
+
+NEW = {"engine": "the engine", "model": "the model", "system": "the kind of GPU"}
+
+
+def _new(by: str, words: str, load: decision.PlannedLoad) -> FactorCase:
+    """Something was never measured: the book's band, and what was held without it."""
+    tpot, ttft = (held_by_name(by, kind) for kind in KINDS)
+    return FactorCase(
+        words,
+        "book’s band",
+        (load.tpot.factor, load.ttft.factor),
+        INSIDE,
+        (
+            nested_held(by, "tpot") if tpot else None,
+            nested_held(by, "ttft") if ttft else None,
+        ),
+        mean_error("tpot", by),
+        (tpot, ttft),
+    )
+
+
+def held_by_name(by: str, kind: Kind) -> dict[str, float]:
+    """Of each name that can be left out: the share of its rows that were held."""
+    names = [name for name in record()["nested"][by] if _known(by, kind, name)]
+    return {name: nested_held(by, kind, name) for name in names}
 
 
 def least_held(kind: Kind) -> tuple[float, str]:

@@ -102,6 +102,51 @@ def mean_of(**labels: object) -> float:
     return float(size[_labelled(labels)].mean())
 
 
+def by_load() -> dict[int, float]:
+    """Mean TPOT error by the number of clients, over every row with so many."""
+    loads = sorted({row.clients for row in dense_rows()})
+    return {clients: mean_of(clients=clients) for clients in loads}
+
+
+def by_load_of_the_same() -> tuple[int, dict[int, float]]:
+    """The same over the servers alone that ran every load, and how many they are."""
+    loads = set(by_load())
+    ran = dict[str, set[int]]()
+    for row in dense_rows():
+        ran.setdefault(row.server, set()).add(row.clients)
+    same = {server for server, own in ran.items() if own == loads}
+    size = np.abs(row_errors("tpot", "model"))
+    rows = list(zip(dense_rows(), size, strict=True))
+    found = {
+        clients: float(
+            np.mean([e for r, e in rows if r.clients == clients and r.server in same])
+        )
+        for clients in sorted(loads)
+    }
+    return len(same), found
+
+
+def worst_kept() -> tuple[tuple[str, str, str], float]:
+    """Model, kind of GPU and engine with the largest mean TPOT error, none refused."""
+    groups = {(row.model, row.system, row.engine) for row in dense_rows()}
+    errors_of = {
+        group: mean_of(model=group[0], system=group[1], engine=group[2])
+        for group in groups
+    }
+    worst = max(errors_of, key=lambda group: errors_of[group])
+    return worst, errors_of[worst]
+
+
+def bias_of(engine: str, left_out: str) -> float:
+    """Bias of TPOT on an engine's rows, by constants without some label's group.
+
+    Raises:
+        LookupError: nothing of that name is left out.
+    """
+    own = _labelled({"engine": engine})
+    return float(row_errors("tpot", left_out)[own].mean())
+
+
 def times_as_long(**labels: object) -> list[float]:
     """Measured over predicted TPOT of the rows with some labels, the longest first.
 

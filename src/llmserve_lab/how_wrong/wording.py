@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def per_cent(share: float, digits: int = 1) -> str:
     """A share as per cent, a sign only where it is negative."""
@@ -22,3 +24,9 @@ def bare_ends(mean: float, ends: tuple[float, float] | None) -> str:
         return f"{100 * mean:.1f}"
     low, high = (f"{100 * each:.1f}" for each in ends)
     return f"{100 * mean:.1f} ({low}–{high})"
+
+
+def joined(numbers: Iterable[str]) -> str:
+    """A list as it is read aloud: the last after an “and”."""
+    *first, last = numbers
+    return f"{', '.join(first)} and {last}" if first else last

@@ -27,10 +27,6 @@ TOOL_ERRORS: dict[str, tuple[Cited, Cited]] = {
     "ttft": (_share(0.461), _share(0.438)),
 }
 
-# The largest errors that two simulators of served models state in their abstracts.
-VIDUR = Cited(0.09, "dimensionless", "paper", "Agrawal et al. 2024, arXiv 2405.05465")
-SERVINGSIM = Cited(0.147, "dimensionless", "paper", "Cho et al. 2024, arXiv 2408.05499")
-
 SPLITWISE = "splitwise-sim (MIT), perf_model.csv: 228 settings, five runs of each"
 REPEATS_TOKEN = Cited(0.005, "dimensionless", "measured", SPLITWISE)
 REPEATS_PROMPT = Cited(0.023, "dimensionless", "measured", SPLITWISE)

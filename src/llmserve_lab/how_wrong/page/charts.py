@@ -20,7 +20,7 @@ MODEL_INKS: dict[str, Ink] = {
 }
 # Axes of scores, which are counted and not computed by a formula.
 MAPE = "mean error (%)"
-THOUSANDTH = 1e-3  # errors are handed over as whole thousandths
+STEP = 2e-3  # errors are handed over as whole steps, of less than half a pixel
 WIDE = QUARTER  # the strip around equality
 
 
@@ -104,20 +104,21 @@ def residuals() -> Any:
         domain=[NAMES[engine] for engine in ENGINE_INKS],
         range=[ink.css for ink in ENGINE_INKS.values()],
     )
-    color = alt.Color("g:N", scale=scale, title=None)
+    legend = alt.Legend(symbolOpacity=1, symbolSize=90)
+    color = alt.Color("g:N", scale=scale, title=None, legend=legend)
     picked = "datum['e' + kind + left]"
     points = (
         alt.Chart(data)
         .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
         .transform_calculate(g=f"{[NAMES[e] for e in ENGINE_INKS]}[datum.g]")
-        .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
+        .transform_calculate(t=f"1 + {STEP:g} * {picked}")
     )
-    points = points.mark_square(size=9, opacity=0.25, clip=True)
+    points = points.mark_square(size=14, opacity=0.35, clip=True)
     points = points.encode(x=x, y=y, color=color)
     middle = (
         alt.Chart(alt.Data(values=_medians()))
         .transform_filter(f"isValid({picked})")
-        .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
+        .transform_calculate(t=f"1 + {STEP:g} * {picked}")
         .encode(x=x, y=y, color=color)
     )
     joined = middle.mark_line(strokeWidth=2, clip=True)
@@ -157,7 +158,7 @@ def _columns() -> list[str]:
 def _lines() -> list[str]:
     """Rows as lines: engine, clients a little apart, public or not, all errors."""
     errors = [
-        np.rint(row_errors(kind, left) / THOUSANDTH).astype(int)
+        np.rint(row_errors(kind, left) / STEP).astype(int)
         for kind in KINDS.values()
         for left in LEFT.values()
     ]
@@ -191,7 +192,7 @@ def _medians() -> list[dict[str, Any]]:
                     if (row.engine, row.clients) == (engine, clients)
                 ]
                 if own:
-                    middle[name] = round(float(np.median(own)) / THOUSANDTH)
+                    middle[name] = round(float(np.median(own)) / STEP)
             found.append(middle)
     return [middle for middle in found if len(middle) > 2]
 

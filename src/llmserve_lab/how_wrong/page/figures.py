@@ -7,7 +7,7 @@ from typing import Any
 from llmserve_lab.how_wrong.folds import NAMES, Fold, folds
 from llmserve_lab.how_wrong.page import charts
 from llmserve_lab.how_wrong.page import controls as c
-from llmserve_lab.how_wrong.record import record
+from llmserve_lab.how_wrong.record import SHEET, mean_error, record
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -20,48 +20,58 @@ SHEET_LEFT = len(c.LEFT) - 1
 SMALLEST = 7.3  # per cent: only the fit to all rows has a smaller mean error of TPOT
 LIMIT = 10.0  # per cent, of the goal on the ladder
 SWITCHES_ALLOWED = 2
-WIDEST, GAP = 13.0, 0.3  # per cent: the axis, and a space before words
-OPENS = 0  # one model has been predicted; a question asks for another
-STATES = {"weights": "in the fit", "new": "predicted"}
+WIDEST, GAP = 65.0, 0.8  # per cent: the axis, and a space before words
+OPENS = 0  # nothing has been predicted yet, since a question asks for it
+SHEET_BAR = "datasheet"
 
 
 def _order() -> tuple[Fold, ...]:
-    """The folds, the model with the fewest kinds of GPU first, the asked-for last."""
-    return folds("model")[::-1]
+    """The folds, that of the question first."""
+    return folds("model")
 
 
 def leave_one_group_out() -> StepFigure:
     """The folds as they ran: one model set aside, six constants fitted, then it."""
-    names = {fold.left_out: NAMES[fold.left_out] for fold in _order()}
-    frames = [_predicted(fold) for fold in _order()] + [_last()]
-    fitted = dict.fromkeys(names, "weights")
-    shown = [fitted | {fold.left_out: "new"} for fold in _order()]
-    shown.append(dict.fromkeys(names, "new"))
-    tables = {"bars": _bars(), "words": _words(shown)}
+    names = [NAMES[fold.left_out] for fold in _order()]
+    frames = (_asked(), *(_predicted(fold) for fold in _order()), _last())
+    tables = {"bars": _bars(), "words": _words(len(frames))}
     return StepFigure(
         name="leave-one-group-out",
         title="Constants fitted to two models predict the third",
         scene=Scene(
             x=SceneAxis((0, WIDEST), "mean error of TPOT (%)"),
-            y=SceneAxis(tuple(names.values())),
+            y=SceneAxis((*names, SHEET_BAR)),
             marks=(
                 Cells(table="bars", x="start", x2="end", y="model"),
                 Labels(table="words", align="left"),
             ),
-            height=120,
+            height=125,
         ),
-        logs={"folds": StepLog(tuple(frames), tables)},
+        logs={"folds": StepLog(frames, tables)},
         start=OPENS,
-        stills=(("folds", OPENS), ("folds", 2), ("folds", len(frames) - 1)),
-        legend={"new": "mean error of a model that the constants never saw"},
+        stills=(("folds", OPENS), ("folds", 1), ("folds", len(frames) - 1)),
+        legend={
+            "new": "a model that the constants never saw",
+            "other": "the datasheet alone, all rows",
+        },
         counters=(Counter("mean error of TPOT", "%"),),
     )
 
 
-def _predicted(fold: Fold) -> Frame:
+def _asked() -> Frame:
+    fold, *_ = _order()
     said = (
         f"{NAMES[fold.left_out]} is set aside. The six constants are fitted to the "
-        f"other {fold.n_fitted} rows and predict its {fold.n_predicted} rows: the mean "
+        f"{fold.n_fitted} rows of the two smaller models. The datasheet alone, with "
+        f"nothing fitted, has a mean error of {per_cent(mean_error('tpot', SHEET))}."
+    )
+    return Frame(said, (100 * mean_error("tpot", SHEET),))
+
+
+def _predicted(fold: Fold) -> Frame:
+    said = (
+        f"The constants fitted to the {fold.n_fitted} rows of the other two models "
+        f"predict the {fold.n_predicted} rows of {NAMES[fold.left_out]}: the mean "
         f"error is {per_cent(fold.mean)}."
     )
     return Frame(said, (100 * fold.mean,))
@@ -77,45 +87,39 @@ def _last() -> Frame:
 
 
 def _bars() -> list[dict[str, Any]]:
-    """A model's error as the length of its bar, from the frame on that predicts it."""
-    return [
-        {
-            "model": NAMES[fold.left_out],
-            "start": 0,
-            "end": round(100 * fold.mean, 1),
-            "ink": "new",
-            "since": place,
-        }
-        for place, fold in enumerate(_order())
+    """The datasheet's error, and a model's from the frame on that predicts it."""
+    errors = [
+        (NAMES[fold.left_out], fold.mean, "new", place)
+        for place, fold in enumerate(_order(), start=1)
     ]
+    errors.append((SHEET_BAR, mean_error("tpot", SHEET), "other", OPENS))
+    return [
+        {"model": name, "start": 0, "end": round(100 * error, 1), "ink": ink,
+         "since": since}
+        for name, error, ink, since in errors
+    ]  # fmt: skip
 
 
-def _words(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """Beside each model, by frames: its error once known, until then what it is for."""
-    found: list[dict[str, Any]] = []
-    for place, fold in enumerate(_order()):
-        known = place
-        said = [
-            _word(fold, frame[fold.left_out], known=i >= known)
-            for i, frame in enumerate(shown)
-        ]
-        told = [
-            (word, frame[fold.left_out])
-            for word, frame in zip(said, shown, strict=True)
-        ]
-        changes = [i for i, each in enumerate(told) if not i or each != told[i - 1]]
-        for since, until in zip(changes, [*changes[1:], len(said)], strict=True):
-            x = GAP + (100 * fold.mean if since >= known else 0)
-            own = {"y": NAMES[fold.left_out], "x": x, "text": said[since]}
-            state = shown[since][fold.left_out]
-            found.append({**own, "state": state, "since": since, "until": until})
+def _words(n_frames: int) -> list[dict[str, Any]]:
+    """Beside each model what it is for, and its error from its own frame on."""
+    found = [_word(SHEET_BAR, mean_error("tpot", SHEET), "", OPENS, n_frames)]
+    for place, fold in enumerate(_order(), start=1):
+        name, rows = NAMES[fold.left_out], f"{fold.n_predicted} rows"
+        if place == 1:
+            found.append(_word(name, None, f"{rows}: how far off?", OPENS, place))
+        else:
+            found.append(_word(name, None, f"{rows}, in the fit", OPENS, place))
+        found.append(_word(name, fold.mean, "", place, n_frames))
     return found
 
 
-def _word(fold: Fold, state: str, *, known: bool) -> str:
-    if not known:
-        return f"{fold.n_predicted} rows, {STATES[state]}"
-    return per_cent(fold.mean)
+def _word(
+    name: str, error: float | None, said: str, since: int, until: int
+) -> dict[str, Any]:
+    """A text in a model's row: to the right of its bar, if it has one."""
+    x = GAP + (100 * error if error is not None else 0)
+    text = said if error is None else per_cent(error)
+    return {"y": name, "x": x, "text": text, "since": since, "until": until}
 
 
 def residuals() -> LiveFigure:

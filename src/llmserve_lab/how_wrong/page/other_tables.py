@@ -105,7 +105,8 @@ def blocks() -> Table:
         rows,
         notes=(
             "Published: what vLLM printed at start, from published run logs and "
-            "configurations, utilisation 0.9; a setting listed twice has two logs.",
+            "configurations, utilisation 0.9; a server listed twice was started with "
+            "two token budgets.",
             "Its reserve: what the published count leaves over on each GPU. The "
             "prediction uses the mean of the other models' instead.",
         ),

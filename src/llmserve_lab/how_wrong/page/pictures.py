@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong import decision, example, fairness
-from llmserve_lab.how_wrong.factors import nested_held
+from llmserve_lab.how_wrong.factors import AT, cases, nested_held
 from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.page.charts import ENGINE_INKS
 from llmserve_lab.how_wrong.page.other_tables import full_server
 from llmserve_lab.how_wrong.pairs import (
     cache_requests,
@@ -30,7 +27,7 @@ def end_of_the_cache() -> StaticFigure:
     found = full_cache()
     clients = [row.clients for row, _, _ in found]
     asked, made = first_tokens_between()
-    figure, axes = plt.subplots(figsize=(3.8, 2.0))
+    figure, axes = plt.subplots(figsize=(3.8, 1.85))
     axes.plot(asked, made, color=SERIES[0].light, ls="-")
     free = [each for _, _, each in found]
     axes.plot(clients, free, color=SERIES[1].light, ls=":")
@@ -52,7 +49,7 @@ def end_of_the_cache() -> StaticFigure:
             fontweight="bold",
         )
     axes.set(xscale="log", yscale="log", xlabel="clients (log)", ylabel="TTFT (s, log)")
-    axes.set_ylim(0.05, 900)
+    axes.set_ylim(0.03, 900)
     axes.set_xticks(clients, [str(each) for each in clients])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     axes.minorticks_off()
@@ -81,7 +78,7 @@ def band() -> StaticFigure:
     clients: list[float] = [each.clients for each in loads]
     made = [1e3 * each.tpot.predicted_s for each in loads]
     factors = [each.tpot.factor for each in loads]
-    figure, axes = plt.subplots(figsize=(3.8, 2.4))
+    figure, axes = plt.subplots(figsize=(3.8, 2.15))
     low = [one / by for one, by in zip(made, factors, strict=True)]
     high = [one * by for one, by in zip(made, factors, strict=True)]
     axes.fill_between(clients, low, high, color=SERIES[0].light, alpha=0.18, lw=0)
@@ -92,8 +89,8 @@ def band() -> StaticFigure:
     true = example.measured_ms()
     axes.plot(list(true), list(true.values()), "o", color=INK.light, ms=5, zorder=3)
     axes.axhline(1e3 * decision.TPOT_S, color=SERIES[1].light, ls="--")
-    last, hope = decision.planned(), decision.hoped()
-    ends = ((last, "right", 0.97), (decision.engine_known(), "left", 1.03))
+    last, known = decision.planned(), decision.engine_known()
+    ends = ((last, "right", 0.97), (known, "left", 1.03))
     for load, side, by in ends:
         axes.vlines(load.clients, 5, 1e3 * decision.TPOT_S, color=GREY.light, ls=":")
         axes.text(by * load.clients, 5.6, f"{load.clients}", ha=side, color=INK.light)
@@ -114,84 +111,129 @@ def band() -> StaticFigure:
         sentence=(
             "Llama-3.1-70B (FP8) on four H100, vLLM. No constant has seen this model. "
             "Band and factor come from rows of other servers, some of this model; the "
-            f"band’s power, {decision.power('tpot'):g}, was chosen on all rows. With "
-            f"{last.clients} clients the band ends at "
-            f"{1e3 * last.tpot.longest_s:.1f} ms, with {hope.clients} at "
-            f"{1e3 * hope.tpot.longest_s:.1f} ms."
+            f"band’s power, {decision.power('tpot'):g}, was chosen on all rows."
         ),
         title=(
-            f"With up to {last.clients} clients the whole band keeps the promise, with "
-            f"{hope.clients} it does not"
+            f"vLLM’s factor allows {known.clients} clients, the book’s band "
+            f"{last.clients}"
         ),
         name="how_wrong.band",
     )
 
 
-NEAR_ENGINES = ("vllm", "trtllm")  # those of the nearest rows, in the order drawn
-LEFT_ENGINES = ("vllm", "trtllm", "sglang")
-RULES = (("plain", 0.3), ("even", 0.55), ("wide", 1.0))  # of a band; how dark
-WORDS = {"plain": "plain", "even": "even", "wide": "raised"}
-THICK = 0.3  # of a bar, where the engines are one apart
+CASES = (
+    "the load alone",
+    "the server alone",
+    "the engine",
+    "the model",
+    "the kind of GPU",
+    "anything else",
+)
+COLUMNS = ((18, "plan with"), (25, "held"), (34.5, "held least"))
 
 
 @figure_style()
-def near_errors() -> StaticFigure:
-    """Errors of the nearest rows with three bands, and what such bands held."""
+def trust() -> StaticFigure:
+    """Mean error of TPOT by what is new about a server, and what to plan with."""
     from llmserve_lab.extras import pyplot as plt
 
-    rows, error = decision.near_rows("tpot", example.rows()[3])
-    figure, (near, held) = plt.subplots(
-        2, figsize=(3.8, 3.3), height_ratios=(4, 5), layout="constrained"
-    )
-    places = []
-    for place, engine in enumerate(NEAR_ENGINES):
-        own = 1 + error[[row.engine == engine for row in rows]]
-        spread = [4.2 - place + 0.09 * (i % 5 - 2) for i in range(len(own))]
-        near.plot(own, spread, "o", ms=3, alpha=0.7, color=ENGINE_INKS[engine].light)
-        places.append((4.2 - place, NAMES[engine]))
-    for place, (rule, dark) in enumerate(RULES):
-        low, high = decision.near_band(rule)
-        up = 2 - 0.9 * place
-        near.barh(up, high - low, 0.5, low, color=GREY.light, alpha=dark)
-        places.append((up, f"{WORDS[rule]} band"))
-    near.axvline(1, color=INK.light, lw=0.8)
-    near.set(xscale="log", xlabel="predicted / measured (log)", xlim=(0.72, 1.4))
-    near.set_xticks([0.8, 1, 1.25], ["0.8", "1", "1.25"])
-    near.minorticks_off()
-    near.set_yticks([up for up, _ in places], [name for _, name in places])
-    near.grid(axis="y", visible=False)
-    _draw_held(held)
-    share = per_cent(fairness.covered("engine", "tpot", rule="plain"), 0)
+    figure, axes = plt.subplots(figsize=(5.6, 2.1))
+    lines = trusted()
+    for place, (error, *cells) in enumerate(lines):
+        axes.barh(-place, error or 0, 0.6, color=SERIES[0].light)
+        said = f"{error:.1f} %" if error else "not tested"
+        axes.text((error or 0) + 0.2, -place, said, va="center")
+        for (across, _), cell in zip(COLUMNS, cells, strict=True):
+            axes.text(across, -place, cell, va="center", ha="center")
+    for across, head in COLUMNS:
+        axes.text(across, 0.75, head, ha="center", fontweight="bold")
+    axes.text(0, 0.75, "mean error", fontweight="bold")
+    axes.set(xlim=(0, 41), ylim=(0.5 - len(lines), 1.3))
+    axes.set_xticks([])
+    axes.set_yticks(range(0, -len(lines), -1), CASES)
+    axes.spines["bottom"].set_visible(False)
+    axes.grid(visible=False)
+    known, anew, *_ = cases()
+    factor, wide = (f"{each.factors[0]:.2f}" for each in (known, anew))
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Above: the {len(rows)} rows nearest to our server, and three bands made "
-            f"from all of them, the raised one with the power "
-            f"{decision.power('tpot'):g}. Below: each engine left out in its turn, the "
-            f"power chosen again; the plain band held {share} of all these rows."
+            "Plan with: two runs of your own server, or the prediction times a factor "
+            f"(here for the server above with {example.rows()[AT].clients} clients). "
+            "Held: left-out rows within such factors; the first was to hold "
+            f"{per_cent(known.promised, 0)}, the others {per_cent(anew.promised, 0)}. "
+            "Never tested: a mixture of experts, another vendor, the slowest requests, "
+            "users who come at random. Cross-validated."
         ),
-        title="Made from other engines, a plain band holds far less than nine in ten",
-        name="how_wrong.near_errors",
+        title=(
+            f"What is new? If only the server, plan with {factor} times the "
+            f"prediction, else with {wide} times"
+        ),
+        name="how_wrong.trust",
     )
 
 
-def _draw_held(axes: Any) -> None:
-    """Of each engine, left out: the share of its rows that each kind of band held."""
-    places = []
+def trusted() -> list[tuple[float | None, str, str, str]]:
+    """Line by line: error in per cent, factor, share held, and the smallest share."""
+    found: list[tuple[float | None, str, str, str]] = [
+        (100 * fairness.own_runs("both")[1], "own runs", "–", "–")
+    ]
+    for each in cases():
+        assert each.held[0] is not None  # of TPOT, every label has a share
+        name, low = min(each.names[0].items(), key=lambda one: one[1], default=("", 0))
+        found.append(
+            (
+                100 * each.error,
+                f"× {each.factors[0]:.2f}",
+                per_cent(each.held[0], 0),
+                f"{per_cent(low, 0)} ({SHORT.get(name, name)})" if name else "–",
+            )
+        )
+    return [*found, (None, "measure", "–", "–")]
+
+
+SHORT = {"trtllm": "TRT-LLM", "llama-3-70b": "70B", "h200-sxm": "H200"}
+
+
+LEFT_ENGINES = ("vllm", "trtllm", "sglang")
+RULES = (("plain", 0.4), ("wide", 1.0))  # of a band; how dark
+WORDS = {"plain": "plain band", "wide": "book’s band"}
+THICK = 0.4  # of a bar, where the engines are one apart
+
+
+@figure_style()
+def held() -> StaticFigure:
+    """Of each engine, left out: the share of its rows that two kinds of band held."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(3.8, 2.0))
     for place, engine in enumerate(LEFT_ENGINES):
         for at, (rule, dark) in enumerate(RULES):
-            share, up = 100 * held_of(rule, engine), (1 - at) * THICK - place
-            axes.barh(up, share, 0.8 * THICK, color=GREY.light, alpha=dark)
-            axes.text(103, up, f"{share:.0f}", va="center", fontsize=8)
-            name = WORDS[rule] if at else f"{NAMES[engine]}, {WORDS[rule]}"
-            places.append((up, name))
-    axes.axvline(90, color=SERIES[1].light, ls="--")
-    axes.text(88, 0.5, "promised: 90", color=SERIES[1].light, ha="right", fontsize=8)
-    axes.set(xlabel="rows of a left-out engine inside (%)", xlim=(0, 112))
-    axes.set_ylim(-2.5, 0.85)
+            share, up = 100 * held_of(rule, engine), (0.5 - at) * THICK - place
+            label = "" if place else WORDS[rule]
+            axes.barh(
+                up, share, 0.9 * THICK, color=SERIES[0].light, alpha=dark, label=label
+            )
+            axes.text(share + 1, up, f"{share:.0f}", va="center")
+    axes.axvline(90, color=SERIES[1].light, ls="--", label="to hold: 90 %")
+    axes.set(xlabel="rows of the left-out engine inside (%)", xlim=(0, 112))
     axes.set_xticks([0, 20, 40, 60, 80, 100])
     axes.grid(axis="y", visible=False)
-    axes.set_yticks([up for up, _ in places], [name for _, name in places], fontsize=8)
+    places = range(0, -len(LEFT_ENGINES), -1)
+    axes.set_yticks(list(places), [NAMES[engine] for engine in LEFT_ENGINES])
+    axes.legend(loc="lower center", ncols=3, bbox_to_anchor=(0.35, 1.0), handlelength=1)
+    plain = per_cent(fairness.covered("engine", "tpot", rule="plain"), 0)
+    wide = per_cent(nested_held("engine", "tpot"), 0)
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            "Each engine is left out in its turn: of the constants, of the rows that "
+            "make the band, and of those that choose its power. Of all these rows the "
+            f"plain band held {plain} and the book’s band {wide}."
+        ),
+        title="A plain band holds far less than nine in ten rows of a new engine",
+        name="how_wrong.held",
+    )
 
 
 def held_of(rule: str, engine: str) -> float:

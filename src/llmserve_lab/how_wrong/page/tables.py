@@ -115,7 +115,10 @@ def iteration() -> Table:
         [*rows, ("TPOT", "the sum", total)],
         notes=(
             "Bytes, FLOPs and messages of one GPU of the four; counts are means over "
-            "the iterations in which a request gets its tokens.",
+            "the iterations in which a request gets its tokens, and some of the "
+            f"{example.CLIENTS} clients then wait for their prompts. All weights are "
+            "read; computed are the layers, without the input embedding and the "
+            "output head.",
         ),
     )
 
