@@ -157,7 +157,29 @@ def test_the_starts_are_those_that_the_minutes_show(name: str) -> None:
     """A start of three minutes is seen at the ends of three minutes."""
     found = runs.scaled_run(name)
     assert sum(found.starting) == pytest.approx(3 * found.starts, abs=3)
-    assert found.starting_usd(20.0) == pytest.approx(found.starts * 20.0 * 180 / 3600)
+
+
+@pytest.mark.parametrize("name", runs.TARGETS)
+def test_added_replicas_are_those_beside_the_one_that_stands(name: str) -> None:
+    """What is dropped and started again is another start, but no added replica."""
+    found = runs.scaled_run(name)
+    most = max(map(sum, zip(found.ready, found.starting, strict=True)))
+    assert found.added() == most - 1 <= min(found.starts, runs.MOST - 1)
+    minutes = found.added() * 180 / 60
+    assert found.starting_usd(60.0) == pytest.approx(minutes)  # a dollar a minute
+
+
+def test_a_sum_is_ignored_within_a_tenth_of_all_replicas_targets() -> None:
+    loop = Autoscaler("requests", target=35)
+    assert loop.wanted([38.0] * 5, 5) == 5 and loop.wanted([39.0] * 5, 5) == 6
+    assert 5 * (38 - 35) > 35 / 10
+
+
+def test_the_target_of_the_plan_orders_before_the_goodput_of_its_traffic() -> None:
+    """That of the burst, whose lengths are even, would order after it."""
+    _, under_way = runs.little_of_the_hour()
+    early, late = (Autoscaler("requests", target) for target in (24.0, 35.0))
+    assert early.wanted([under_way], 1) == 2 and late.wanted([under_way], 1) == 1
 
 
 def test_the_target_orders_before_the_goodput_is_reached() -> None:

@@ -133,6 +133,9 @@ def test_the_span_of_the_goodput_holds_its_own_check() -> None:
 
 
 def test_the_planned_rate_is_one_that_the_worst_error_leaves() -> None:
-    """The margin of the plan covers the side of the error that hurts."""
-    _, high = measured.rate_error()
-    assert 1 / (1 + high) >= 0.8
+    """Off by the worst error, the planned rate is the simulated one again."""
+    low, high = measured.rate_error()
+    for off in (low, high):
+        left = measured.real(9.42, off)
+        assert left + off * left == pytest.approx(9.42, rel=0.005)
+    assert measured.real(9.42, high) < 9.42 < measured.real(9.42, low)

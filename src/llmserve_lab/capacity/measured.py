@@ -92,6 +92,16 @@ def rate_error() -> tuple[float, float]:
     return min(band.low, check), max(band.high, check)
 
 
+def factor(off: float) -> float:
+    """Simulated over real, of a rate that is off by so much, as the page prints it."""
+    return round(1 + off, 2)
+
+
+def real(rate: float, off: float) -> float:
+    """The real rate, if the simulated one is off by a share of the real one."""
+    return round(rate / factor(off), 2)
+
+
 def _beside(row: MeasuredRow) -> PricedRun:
     requests = closed_requests(
         prompt=Always(row.prompt_len),

@@ -101,9 +101,13 @@ class Stored:
         """Requests of the first minutes that miss a target."""
         return sum(self.missed[:minutes])
 
+    def added(self) -> int:
+        """Most replicas that serve at a time, less those that serve at first."""
+        return max(self.ready) - self.ready[0]
+
     def starting_usd(self, hourly: float, cold_s: float = SLOW_S) -> float:
-        """Rent of the replicas while they start, at so many dollars an hour."""
-        return hourly * self.starts * cold_s / HOUR_S
+        """Rent of the added replicas while they start, at so many dollars an hour."""
+        return hourly * self.added() * cold_s / HOUR_S
 
 
 def slots() -> int:
@@ -116,6 +120,18 @@ def slots() -> int:
 def little(rate: float) -> tuple[float, float]:
     """Mean latency on one H100 at a rate, and by Little's law requests under way."""
     report = simulate(poisson(LOADS[0], rate), pool("llama-3.1-8b", "h100-sxm"))
+    latency_s = float(report.latency_s.mean())
+    return latency_s, rate * latency_s
+
+
+def little_of_the_hour() -> tuple[float, float]:
+    """Latency and requests under way of the hour, at the goodput of one H100."""
+    from llmserve_lab.workloads import faster
+
+    requests, rate = azure_hour(), float(recorded()["hour"]["goodput_per_s"])
+    times = rate * requests[-1].arrival_s / len(requests)
+    played = list(faster(requests, times=times))
+    report = simulate(played, pool("llama-3.1-8b", "h100-sxm"))
     latency_s = float(report.latency_s.mean())
     return latency_s, rate * latency_s
 

@@ -10,7 +10,7 @@ from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 FATES: dict[str, tuple[tuple[Fate, ...], Ink]] = {
-    "too little memory or time": (("does not fit", "too much work"), PURPLE),
+    "ruled out by arithmetic": (("does not fit", "too much work"), PURPLE),
     "keeps the promise": (GOOD, GREEN),
     "not cheaper": (("cannot be cheaper",), GREY),
     "run, fails": (("stopped: fails", "fails"), VERMILLION),
@@ -56,7 +56,7 @@ def fates(rows: int = triangle.ROWS) -> StaticFigure:
         sentence=(
             f"The {len(shown)} candidates with {rows:,} tokens a step, with their "
             f"dollars an hour; rows are GPUs of one replica. {ran} were simulated. "
-            f"The cheapest that keeps the promise is in bold."
+            f"The one found is in bold; grey may cost as much."
         ),
         title="Most candidates are settled without a simulation",
         name="capacity.fates",
