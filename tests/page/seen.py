@@ -172,14 +172,9 @@ def step(figure: StepFigure) -> Note:
         for at, counter in enumerate(figure.counters)
     }
     stills = {f"{log}, {at}": _rows(figure, log, at) for log, at in figure.stills}
-    scene = figure.scene
-    return {
-        "title": _plain(figure.title),
-        "axes": [each.title for each in (scene.x, scene.y)],
-        "legend": dict(figure.legend),
-        "counters": counters,
-        "stills": stills,
-    }
+    axes = [each.title for each in (figure.scene.x, figure.scene.y)]
+    said = {"title": _plain(figure.title), "axes": axes, "legend": dict(figure.legend)}
+    return {**said, "counters": counters, "stills": stills}
 
 
 # A still: what matplotlib has been told to draw.

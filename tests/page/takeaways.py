@@ -95,7 +95,7 @@ KEPT: dict[str, list[str]] = {
         ),
         (
             "‘With slots’ slots card_slots old_share ‘within worst_error’ worst_error "
-            "scout_off ‘high for’ ‘further slot’ slot_mib"
+            "scout_off ‘high for’"
         ),
     ],
     "mixture_of_experts": [
@@ -155,7 +155,7 @@ KEPT: dict[str, list[str]] = {
         ),
     ],
     "symptoms": [
-        "gap_whole gap_cut ‘long prompt’ ‘hardly shorten’ gap_pre gap_vain",
+        "gap_whole gap_cut ‘long prompt’ gap_pre gap_vain",
         (
             "‘late first’ long_share ‘with long’ ‘long prompts’ few_share ‘with "
             "too’ ‘few seats’"

@@ -54,7 +54,13 @@ ASKED: dict[str, tuple[str, ...]] = {
         "4,000 tokens more",
         "does pass-KV send as pass-Q",
     ),
-    "parallelism.even": ("Sixteen GPUs", "must keep", "the same memory"),
+    "parallelism.even": (
+        "Sixteen GPUs",
+        "with eight key–value heads",
+        "must keep",
+        "With how many",
+        "the same memory",
+    ),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

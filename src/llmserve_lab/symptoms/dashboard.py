@@ -205,8 +205,8 @@ def _gauges(steps: Sequence[IterationRecord]) -> dict[str, float]:
 def _idle(report: Report) -> dict[str, float]:
     """Share of the seats, of the most ever taken, that requests were refused.
 
-    Only iterations count that began with requests left in the queue: who comes while
-    an iteration runs waits for its end, and not for a seat.
+    Only iterations count that began with requests left in the queue: one that comes
+    while an iteration runs waits for its end, and not for a seat.
     """
     assert report.log is not None, "asked for by of_report"
     steps, arrived = report.log.steps, np.sort(report.arrival_s)

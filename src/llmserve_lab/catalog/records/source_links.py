@@ -18,6 +18,7 @@ ADDRESSES = {
     "cuda-c-programming-guide/",
     "Alibaba, InferSim": "https://github.com/alibaba/InferSim",
     "HiDream-ai, VAREdit": "https://github.com/HiDream-ai/VAREdit/issues/6",
+    "vLLM, issue 20780": "https://github.com/vllm-project/vllm/issues/20780",
     "NVIDIA, AIConfigurator": "https://github.com/ai-dynamo/aiconfigurator",
     "RunPod, pricing page, 2026-11-09": "https://github.com/datareceipts/data-receipts",
     "RunPod, pricing page, 2026-10-07": "https://github.com/api-evangelist/runpod",

@@ -59,7 +59,7 @@ LEFT_OUT = (
 )  # tell nothing of a pause
 SHARES, SECONDS = ("queue_share", "hit_share", "kv_peak"), ("ttft", "itl")
 RATIOS = ("preemptions", "long_gaps")
-SIMULATED = "simulated, not compared with a real server"
+SIMULATED = "simulated, not compared with a measured server"
 ROW_IN = 1.4  # inches of height of a server's gauges
 
 

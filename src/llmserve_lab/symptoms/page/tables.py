@@ -95,7 +95,7 @@ def tried_on(key: str) -> Table:
         notes.append(f"{WRITTEN}.")
     caption = (
         f"{of.title}, judged by {METRICS[of.goal].words} "
-        f"({of.machine}; simulated, not compared with a real server)"
+        f"({of.machine}; simulated, not compared with a measured server)"
     )
     return Remedies(caption, columns, rows, notes=notes)
 
