@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from llmserve_lab.catalog.evidence.speculation import (
     BATCH_RUNS,
@@ -64,6 +65,18 @@ PARTS = (BLUE, VERMILLION, GOLD, GREEN, GREY, PURPLE)  # inks of the parts of a 
 PASSES = ((64, 4), (64, 0), (1, 4), (1, 0))  # requests and drafts, from below
 
 
+def _label_end(
+    axes: Any,
+    said: str,
+    end: tuple[float, float],
+    apart: tuple[float, float] = (5, 0),
+    **look: Any,
+) -> None:
+    """Words so many points from the end of a bar or line."""
+    look |= {"textcoords": "offset points", "va": "center"}
+    axes.annotate(said, end, apart, **look)
+
+
 @figure_style()
 def passes() -> StaticFigure:
     """Four passes of the target as bars, each of its parts."""
@@ -80,13 +93,7 @@ def passes() -> StaticFigure:
         axes.barh(range(4), widths, 0.62, lefts, color=ink.light, label=part)
     for row, parts in enumerate(found):
         whole = 1e3 * sum(parts.values())
-        axes.annotate(
-            f"{whole:.2f} ms",
-            (whole, row),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-        )
+        _label_end(axes, f"{whole:.2f} ms", (whole, row))
     one, many = ("1 request", "64 requests")
     axes.set_yticks(range(4))
     axes.set_yticklabels(
@@ -147,13 +154,7 @@ def timeline() -> StaticFigure:
             )
             left += wide
         told = "3 tokens" if row else f"{law.tokens(drafts):.2f} tokens"
-        axes.annotate(
-            f"{told}, {left:.2f} ms",
-            (left, row),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-        )
+        _label_end(axes, f"{told}, {left:.2f} ms", (left, row))
     axes.set_yticks((0, 1))
     axes.set_yticklabels(("one round", "three\nplain passes"))
     axes.grid(visible=False, axis="y")
@@ -183,14 +184,8 @@ def heads() -> StaticFigure:
         axes.plot(DRAFTS, measured, f"{mark}-", color=ink.light)
         axes.plot(DRAFTS, predicted, f"{mark}--", color=ink.light, mfc="none")
         for told, at in (("measured", measured), ("predicted", predicted)):
-            axes.annotate(
-                f"{run.name}, {told}",
-                (DRAFTS[-1], at[-1]),
-                (7, 0),
-                textcoords="offset points",
-                va="center",
-                color=ink.light,
-            )
+            end = DRAFTS[-1], at[-1]
+            _label_end(axes, f"{run.name}, {told}", end, (7, 0), color=ink.light)
     axes.plot([0], [1e3 * float(PLAIN_TPOT)], "D", color=INK.light)
     axes.annotate(
         "without drafts",
@@ -235,14 +230,8 @@ def batches() -> StaticFigure:
             found = [gains[batch] for batch in BATCHES]
             face = ink.light if line == "-" else "none"
             axes.plot(BATCHES, found, f"{mark}{line}", color=ink.light, mfc=face)
-            axes.annotate(
-                f"{run.task}, {which}",
-                (BATCHES[-1], found[-1]),
-                (7, beside[run.task, which]),
-                textcoords="offset points",
-                va="center",
-                color=ink.light,
-            )
+            end, apart = (BATCHES[-1], found[-1]), (7, beside[run.task, which])
+            _label_end(axes, f"{run.task}, {which}", end, apart, color=ink.light)
     axes.axhline(1, color=INK.light, lw=1)
     axes.set(xlim=(-4, 222), ylim=(0.9, 2.0))
     axes.set_xticks(BATCHES)
