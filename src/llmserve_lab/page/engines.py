@@ -230,7 +230,8 @@ OPTIONS: Mapping[str, Named] = MappingProxyType(
     )
     | _listed(
         DATASETS,
-        "--dataset-name --num-prompts --random-input-len --random-output-len --seed",
+        "--dataset-name --dataset-path --num-prompts --random-input-len "
+        "--random-output-len --seed",
     )
     | _listed(
         PROXY, "--decoder-hosts --decoder-ports --prefiller-hosts --prefiller-ports"
