@@ -5,13 +5,16 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.depth import examples
 
 ROOT = Path(__file__).resolve().parents[1]
+ROOMS = {folder.parent.name for folder in ROOT.glob("src/llmserve_lab/*/page")}
 
 # Seven thousand tests make many objects and no garbage worth looking for so often.
 gc.set_threshold(200_000, 20, 100)
@@ -44,6 +47,32 @@ def optional() -> Callable[[str, object], None]:
         pytest.skip(reason)
 
     return need
+
+
+class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # it has no stubs
+    """Give all that computes for one chapter to one process, and else a file to one.
+
+    A process keeps the simulations that it has run, and the figures and questions that
+    `tests/page` goes through are made of the same ones as the chapter's own tests.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return room_of(nodeid)
+
+
+def room_of(nodeid: str) -> str:
+    """The chapter's package that a test is about; of any other test its file."""
+    file, _, test = nodeid.partition("::")
+    room = Path(file).parent.name
+    if room == "page":  # ...[kv_memory.stills.routing], ...[kv-memory.predict-routing]
+        room = test.partition("[")[2].partition(".")[0].replace("-", "_")
+    return room if room in ROOMS else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByRoom | None:
+    """`--dist loadfile` asks for it; every other way to distribute stays as it is."""
+    return ByRoom(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
