@@ -271,20 +271,6 @@ def test_the_margin_is_borrowed_from_runs_of_little_attention() -> None:
     assert worked.attention_share("llama-3-70b") < 0.1 < 0.5 < share
 
 
-@pytest.mark.parametrize("measured_s", [0.101, 0.12, 0.15, 0.19, 0.2, 0.5, 5.0])
-def test_a_corrected_budget_starts_and_says_from_where_on_it_fails(
-    measured_s: float,
-) -> None:
-    """vLLM refuses a budget of fewer rows than slots, whatever was measured."""
-    rest_s = worked.chunk_parts(LONG, machine.replayed())["rest"]
-    rows = tuning.corrected(measured_s, rest_s=rest_s)
-    assert tuning.SEQS <= rows < tuning.budget()
-    assert rows % tuning.TILE == 0
-    row_s = (measured_s - rest_s) / (tuning.budget() - machine.DECODES)
-    kept = rest_s + (rows - machine.DECODES) * row_s <= TARGET_S
-    assert kept is (measured_s < tuning.most_corrected_s(rest_s))
-
-
 def test_the_rows_of_the_table_are_what_its_lines_give() -> None:
     parts = worked.chunk_parts(LONG)
     left_s = round(tuning.safe_target_s(), 4) - round(parts["rest"], 4)
