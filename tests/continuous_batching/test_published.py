@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog.evidence.schedulers import MIXING
+import pytest
+
+from llmserve_lab.catalog.evidence.schedulers import MIXING, READ_IN_CHUNKS
 from llmserve_lab.continuous_batching import lanes, published, tuning
+from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.schedules import ChunksApart
 from llmserve_lab.running_example import cost
+from llmserve_lab.validation import dense_rows
 
 
 def test_a_refilled_batch_makes_twice_the_tokens_of_a_static_one() -> None:
@@ -40,6 +44,54 @@ def test_the_engine_has_the_schedulers_in_the_measured_order() -> None:
     short = published.gaps_short()
     assert len(short) == 2 and max(short) < max(off)
     assert all(each > 1 / (1 - tuning.share_below()) for each in short)  # no margin
+
+
+def test_what_papers_gain_without_chunks_and_lose_without_mixing() -> None:
+    """The prose reads two rows of the table: each idea left out, not each put in."""
+    times = {
+        (how, name): found("papers", name)[0] / found("papers", "both")[0]
+        for how, found in published.HOW.items()
+        for name in ("mixing only", "chunks only")
+    }
+    assert times["measured", "mixing only"] == pytest.approx(1, abs=0.05)
+    assert times["engine", "mixing only"] < 0.5
+    assert 1.2 < times["measured", "chunks only"] < times["engine", "chunks only"]
+
+
+def test_an_iteration_with_a_chunk_is_met_within_the_margin() -> None:
+    """But for its prefix: the longer it is, the more the engine falls short."""
+    off = [said / seen - 1 for seen, said in published.chunk_times().values()]
+    assert off == sorted(off, reverse=True)
+    assert all(abs(each) < tuning.share_below() for each in off)
+    for chunk in (1024, 2048):
+        found = published.chunk_times(chunk).values()
+        assert all(-0.2 < said / seen - 1 < 0 for seen, said in found)
+
+
+def test_the_times_of_chunks_are_those_of_a_prompt_over_their_number() -> None:
+    for (prompt, chunk), read in READ_IN_CHUNKS.items():
+        seen, said = published.chunk_times(chunk)[prompt]
+        assert seen * -(-prompt // chunk) == pytest.approx(float(read))
+        each = published.yi_34b()
+        pairs_s = prompt**2 / 2 * each.pair_s
+        assert said * -(-prompt // chunk) > prompt * each.row_s + pairs_s
+
+
+def test_the_measured_model_and_gpu_were_not_fitted() -> None:
+    rows = dense_rows()
+    assert not any("yi" in row.model or "a100" in row.system for row in rows)
+    assert published.yi_34b().weight_bytes == pytest.approx(2 * 34.4e9, rel=0.01)
+
+
+def test_a_prefix_as_dear_as_measured_would_break_the_target() -> None:
+    measured_s, said_s = published.chunk_growth()
+    assert 2 < measured_s / said_s < 2.5
+    gap_s = published.gap_if_prefixes_cost_as_measured(tuning.budget())
+    bare = tuning.trade(tuning.budget())
+    prefix_s = tuning.budget() * LONG * cost().pair_s + LONG * cost().kv_token_s
+    more_s = prefix_s * (measured_s / said_s - 1)
+    assert gap_s == pytest.approx(bare.gap_s + more_s, rel=0.03)
+    assert gap_s > TARGET_S
 
 
 def test_chunks_apart_never_ride_with_decodes() -> None:

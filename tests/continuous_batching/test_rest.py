@@ -45,3 +45,17 @@ def test_the_inequality_is_that_of_the_engine_where_a_chunk_hides_the_reading(
     took_s = cost().seconds(calm.plus(chunk))
     holds = rows >= cost().weights_s / cost().row_s
     assert (took_s == pytest.approx(said_s, rel=0.002)) is holds
+
+
+@pytest.mark.parametrize("measured_s", [0.101, 0.12, 0.15, 0.19, 0.2, 0.5, 5.0])
+def test_a_corrected_budget_starts_and_says_from_where_on_it_fails(
+    measured_s: float,
+) -> None:
+    """vLLM refuses a budget of fewer rows than slots, whatever was measured."""
+    rest_s = worked.chunk_parts(LONG, machine.replayed())["rest"]
+    rows = tuning.corrected(measured_s, rest_s=rest_s)
+    assert tuning.SEQS <= rows < tuning.budget()
+    assert rows % tuning.TILE == 0
+    row_s = (measured_s - rest_s) / (tuning.budget() - machine.DECODES)
+    kept = rest_s + (rows - machine.DECODES) * row_s <= TARGET_S
+    assert kept is (measured_s < tuning.most_corrected_s(rest_s))

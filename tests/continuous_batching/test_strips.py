@@ -20,9 +20,12 @@ def test_the_strips_are_as_long_as_their_iterations_in_the_unit_of_the_axis() ->
 def test_the_longest_gap_is_written_into_every_pale_lane() -> None:
     log = next(iter(strips.mixed_iterations().logs.values()))
     gaps_ms = [1e3 * strips.longest_s(policy) for policy in strips.POLICIES.values()]
-    assert [row["text"] for row in log.tables["gaps"]] == [
-        f"{each:.0f} ms" for each in gaps_ms
+    said = [row["text"] for row in log.tables["gaps"]]
+    assert said == [f"{each:.1f} ms" for each in gaps_ms]
+    counted = [
+        run.frames[-1].counters[2] for run in strips.mixed_iterations().logs.values()
     ]
+    assert said == [f"{each} ms" for each in counted]  # beside the lanes
     assert sorted(gaps_ms) == gaps_ms
     for lane, written in zip(strips.BESIDE, gaps_ms, strict=True):  # as wide as it says
         (label,) = (row for row in log.tables["gaps"] if row["y"] == lane)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
+from llmserve_lab import catalog
 from llmserve_lab.catalog.evidence.schedulers import (
     BATCHING,
+    CHUNKING,
+    CHUNKING_SETTING,
     MIXING,
+    READ_IN_CHUNKS,
     SARATHI,
     SARATHI_SETTING,
 )
-from llmserve_lab.continuous_batching.machine import LONG, calm
+from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, LONG, calm, priced
 from llmserve_lab.continuous_batching.schedules import ChunksApart
+from llmserve_lab.continuous_batching.tuning import trade
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
+    IterationCost,
     IterationLoad,
     Policy,
     Pool,
@@ -26,7 +32,7 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import cost, datasheet
+from llmserve_lab.running_example import cost, datasheet, served_by
 from llmserve_lab.validation import dense_rows
 
 BUDGET, REQUESTS = 1024, 128  # of the measurement, and of the engine beside it
@@ -142,6 +148,86 @@ def mixing_table() -> Table:
     return Table(
         "How many times as long as with both ideas together", columns, rows, (note,)
     )
+
+
+@cache
+def yi_34b() -> IterationCost:
+    """The model and the GPUs whose chunks were measured, on the fitted machine.
+
+    Neither is among the rows that it was fitted to.
+    """
+    shape = {
+        "model_type": "llama",
+        "hidden_size": 7168,
+        "intermediate_size": 20_480,
+        "num_attention_heads": 56,
+        "num_key_value_heads": 8,
+        "num_hidden_layers": 60,
+        "vocab_size": 64_000,
+        "max_position_embeddings": 200_000,
+        "tie_word_embeddings": False,
+    }
+    model = catalog.model_from_config(shape, name="Yi-34B")
+    return served_by(model, catalog.accelerator("a100-80-sxm"), tp=2)
+
+
+def chunk_times(chunk: int = GRAPH_ROWS) -> dict[int, tuple[float, float]]:
+    """Mean iteration, in s, that reads a prompt in chunks: measured, and simulated.
+
+    By the prompt's tokens; launches are each made by themselves.
+    """
+    found = {}
+    for (prompt, each), read in READ_IN_CHUNKS.items():
+        if each == chunk:
+            starts = range(0, prompt, chunk)
+            loads = (
+                IterationLoad.of(chunk=min(chunk, prompt - at), context=at)
+                for at in starts
+            )
+            said_s = sum(yi_34b().seconds(load) for load in loads)
+            found[prompt] = float(read) / len(starts), said_s / len(starts)
+    return found
+
+
+def chunk_growth() -> tuple[float, float]:
+    """By how much the mean iteration lasts longer in the longest prompt, in s.
+
+    Longer than in the shortest one: measured, and simulated. The chunk is the same, so
+    that only its prefix makes the difference.
+    """
+    shortest, *_, longest = chunk_times().values()
+    measured_s, said_s = (b - a for a, b in zip(shortest, longest, strict=True))
+    return measured_s, said_s
+
+
+def gap_if_prefixes_cost_as_measured(budget: int) -> float:
+    """The longest gap if our prefixes, too, cost so many times what is predicted."""
+    measured_s, said_s = chunk_growth()
+    times, bare = measured_s / said_s, priced(budget)
+    machine = replace(
+        bare, pair_s=times * bare.pair_s, kv_token_s=times * bare.kv_token_s
+    )
+    return trade(budget, machine).gap_s
+
+
+def chunk_table() -> Table:
+    """Table of the time of an iteration with a chunk: measured, and simulated."""
+    rows = [
+        (
+            f"{prompt:,}",
+            f"{1e3 * seen:.0f} ms",
+            f"{1e3 * said:.0f} ms",
+            f"{said / seen - 1:+.0%}".replace("-", "−"),
+        )
+        for prompt, (seen, said) in chunk_times().items()
+    ]
+    columns = ("prompt (tokens)", "measured", "engine", "engine off by")
+    note = (
+        f"Measured: {CHUNKING}; {CHUNKING_SETTING}. Engine: the same model on such "
+        "GPUs, each launch by itself."
+    )
+    caption = f"Mean time of an iteration with a chunk of {GRAPH_ROWS} rows"
+    return Table(caption, columns, rows, (note,))
 
 
 def fitted_rows() -> int:

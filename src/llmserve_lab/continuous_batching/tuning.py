@@ -212,17 +212,24 @@ def corrected(measured_s: float, *, rest_s: float) -> int:
     """The budget to try after a gap that was measured under the first one.
 
     The chunk grows or shrinks with what a gap has above ``rest_s``; the decodes come
-    back before the budget is rounded.
+    back before the budget is rounded. It is never less than the slots, with which no
+    server starts: from ``most_corrected_s`` on the target is out of its reach.
     """
     chunk = (budget() - DECODES) * (TARGET_S - rest_s) / (measured_s - rest_s)
-    return int(chunk + DECODES) // TILE * TILE
+    return max(SEQS, int(chunk + DECODES) // TILE * TILE)
+
+
+def most_corrected_s(rest_s: float) -> float:
+    """The longest measured gap that a budget of as many rows as slots can correct."""
+    shrunk = (budget() - DECODES) / (SEQS - DECODES)
+    return rest_s + shrunk * (TARGET_S - rest_s)
 
 
 def attention_of_gap() -> float:
-    """Attention's share of the longest iteration under the budget to try first."""
+    """Attention's part of computing the longest iteration under the first budget."""
     chunk = budget() - DECODES
     load = calm().plus(IterationLoad.of(chunk=chunk, context=LONG - chunk))
-    return load.pairs * cost().pair_s / priced(budget()).seconds(load)
+    return load.pairs * cost().pair_s / cost().compute_s(load)
 
 
 def budget() -> int:

@@ -14,6 +14,15 @@ SARATHI_SETTING = (
     "128 requests"
 )
 
+CHUNKING = (
+    "Agrawal et al., Sarathi-Serve, OSDI 2024, artifact microsoft/sarathi-serve, "
+    "commit 02d2567, osdi-experiments/figure-9/chunking-overhead.csv"
+)
+CHUNKING_SETTING = (
+    "Yi-34B in 16 bits on two A100 GPUs of 80 GB joined by NVLink, one prompt at a "
+    "time, no decodes"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Batching:
@@ -68,3 +77,22 @@ MIXING: tuple[Mixing, ...] = (
         papers=(_s(3.90), _s(0.17)),
     ),
 )
+
+
+_read = partial(
+    Cited, unit="s", kind="measured", source=CHUNKING, note=CHUNKING_SETTING
+)
+READ_IN_CHUNKS: dict[tuple[int, int], Cited] = {
+    (2047, 512): _read(0.43569),
+    (2047, 1024): _read(0.44417),
+    (2047, 2048): _read(0.37771),
+    (4095, 512): _read(0.92196),
+    (4095, 1024): _read(0.93226),
+    (4095, 2048): _read(0.79390),
+    (8191, 512): _read(1.95853),
+    (8191, 1024): _read(1.94624),
+    (8191, 2048): _read(1.64337),
+    (16383, 512): _read(4.51283),
+    (16383, 1024): _read(4.35755),
+    (16383, 2048): _read(3.65159),
+}  # time to read a prompt, by its tokens and those of a chunk

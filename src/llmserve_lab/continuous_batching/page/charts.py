@@ -30,7 +30,7 @@ MOST_ROWS, STEPS = 5000, 200
 ROWS = "rows of the chunk (tokens/request)"
 CHUNK = QuantityAxis(q.chunk, words=ROWS, domain=(0, MOST_ROWS), ticks={"tickCount": 4})
 TIME = QuantityAxis(
-    q.served_iteration_s, "ms", words="time of the iteration", domain=(0, 330)
+    q.served_iteration_s, "ms", words="time of the iteration", domain=(0, 380)
 )
 GAP = QuantityAxis(q.tbt_target, "ms")
 WAITED = "time since the long prompt arrived"
@@ -205,8 +205,9 @@ def chunk_from_target() -> Any:
     rows = alt.sequence(0, STEPS + 1, as_="i")
     drawn = alt.LayerChart(data=rows, layer=[_line(each) for each in lines()])
     each = MOST_ROWS / STEPS
+    late = f"({CHUNK.reads(FITS)} > {MOST_ROWS // 2})"  # no room at the right of it
     return alt.layer(
-        *landmarks(CHUNK, "x", "chunk", Landmark("longest chunk that fits", FITS)),
+        *landmarks(CHUNK, "x", "chunk", Landmark("longest chunk", FITS, left=late)),
         drawn.transform_calculate(chunk=f"max(1, {each} * datum.i)").encode(x=x, y=y),
         *(mark for at, line in enumerate(lines()) for mark in _key(line, at)),
         _across("target", TIME, q.tbt_target).encode(y=y),

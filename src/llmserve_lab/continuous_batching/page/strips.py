@@ -43,7 +43,10 @@ def watched(policy: Policy) -> list[Iteration]:
 
 def longest_s(policy: Policy) -> float:
     """The longest gap between two tokens of A, and of B and C, which write with it."""
-    run = watched(policy)
+    return _longest_s(watched(policy))
+
+
+def _longest_s(run: Sequence[Iteration]) -> float:
     ends_s = [run[0].start_s] + [m.end_s for m in run if 0 in _rows(m)]
     return max(after - before for before, after in pairwise(ends_s))
 
@@ -131,7 +134,7 @@ def _gaps(runs: Sequence[Sequence[Iteration]]) -> list[Row]:
     for lane, run in zip(BESIDE, runs, strict=True):
         gaps = pairwise(_tokens_of_a(run))
         start, end = max(gaps, key=lambda gap: gap[1] - gap[0])
-        text = f"{end - start:.0f} ms"
+        text = f"{1e3 * _longest_s(run):.1f} ms"
         found.append({"x": (start + end) / 2, "y": lane, "text": text})
     return found
 

@@ -149,7 +149,8 @@ class Landmark:
     """A landmark: what it is called, and the quantity at whose value it stands.
 
     ``expr`` computes it in the quantity's unit where no signal holds it; ``left`` puts
-    its name to the left of its rule.
+    its name to the left of its rule, where it is a Vega expression wherever that is
+    true.
     """
 
     name: str
@@ -157,7 +158,7 @@ class Landmark:
     signal: str = ""
     down: float = 0
     expr: str = ""
-    left: bool = False
+    left: bool | str = False
 
     def on(self, axis: QuantityAxis) -> str:
         """Vega expression of where it stands on the axis."""

@@ -43,12 +43,13 @@ def by_ink(field: str, inks: dict[str, Ink], *, legend: bool = True) -> dict[str
 
 
 def landmark(
-    channel: Any, signal: str, label: str, *, at: float = 0, left: bool = False
+    channel: Any, signal: str, label: str, *, at: float = 0, left: bool | str = False
 ) -> Any:
     """A thin rule across the chart where ``channel`` (x or y) equals ``signal``.
 
     ``label`` stands at its end, ``at`` pixels down from the top (or from the left; with
-    a negative number from the right). ``left``: to the left of an upright rule.
+    a negative number from the right). ``left``: to the left of an upright rule, always
+    or where a Vega expression is true.
     """
     from llmserve_lab.extras import altair as alt
 
@@ -59,7 +60,10 @@ def landmark(
     rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
     text = {"color": GREY.css, "align": "left", "clip": True, "text": label}
     place: dict[str, Any] = {"dx": 4, "dy": 10 + at, "y": 0}
-    if left:
+    if isinstance(left, str):
+        place["align"] = alt.expr(f"{left} ? 'right' : 'left'")
+        place["dx"] = alt.expr(f"{left} ? -4 : 4")
+    elif left:
         place |= {"align": "right", "dx": -4}
     if name == "y":
         place = {"dy": -6, "x": 4 + at}
