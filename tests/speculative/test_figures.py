@@ -248,13 +248,18 @@ def test_the_sources_are_those_that_were_measured() -> None:
     for eagle, text in zip(EAGLE_CURVES, TEXT_CURVES, strict=True):
         assert all(a > b > 1 for a, b in zip(eagle.tokens, text.tokens, strict=True))
     edits, guessed = TEXT_CURVES[2].tokens[2], EAGLE_CURVES[2].tokens[2]
-    copied = edits / m.round_s(1, 3, m.LOOKUP)
-    headed = guessed / m.round_s(1, 3, m.HEAD)
+    run = BATCH_RUNS[2]
+    assert run.tokens == pytest.approx(guessed, abs=0.005)
+    copied = measured.copying_gain(run, 1)
+    assert copied < edits  # the rows to check, and the prompt, take time
+    headed = measured.batch_gain(run, 1)
     assert copied > headed  # fewer tokens, but no pass
     drafts = measured.measured_best(measured.run_of("EAGLE"))
     error = abs(measured.off(measured.run_of("EAGLE"), drafts))
     assert copied / headed - 1 < error  # so it is a tie
-    assert copied * m.plain_s(1) / BATCH_RUNS[2].gains[1] - 1 < error
+    assert copied / run.gains[1] - 1 < error
+    (row,) = [row for row in tables.batches().rows if row[0] == f"{run.task}, 1"]
+    assert row[3] == f"{headed:.2f}"  # one prediction, in the text and in the table
     assert [rows[name][-1] for name in ("EAGLE", "EAGLE-3")] == ["2.29", "2.79"]
 
 

@@ -153,7 +153,15 @@ def test_the_calculation_by_hand_adds_up_in_the_digits_that_are_shown() -> None:
     gives(n["eight_round64"] / n["plain64_ms"], "eight_need64")
     assert 0 < n["eight_yield"] - n["eight_need64"] < 0.01
     gives(1 + n["keep_one"] + n["keep_two"] + n["keep_three"], "byhand_tokens")
-    gives(n["head3_ratio"] + n["head3_fixed"] / 3, "head3_three")
+    gives(n["p_cat"] / n["q_cat"], "ratio_cat")
+    gives(n["p_fox"] - n["q_fox"], "more_fox")
+    gives(n["more_fox"] / n["more_all"], "fox")
+    gives(n["fixed_measured"] - n["plain_measured"], "head_extra")
+    head = n["head_measured"] + n["head_extra"] / 3
+    gives(head / n["plain_measured"], "head_share")
+    over = n["fixed3_measured"] - n["plain_measured"]
+    head = n["head3_measured"] + over / 3
+    gives(head / n["plain_measured"], "head3_share")
     four = n["fixed3_measured"] + 4 * n["head3_measured"]
     gives(four / n["tokens3_four"], "line_four")
     low = [fit.falling_error for fit in m.published() if fit.falling_error < 0]

@@ -91,7 +91,18 @@ def test_a_tile_has_at_least_one_row() -> None:
         list(tiles(varlen_attention(Packing((0, 3), (0,))), 0))
 
 
-@pytest.mark.parametrize("bounds", [[], [0, 3], [0, 3, 11], [0, 11, 3, 16], [3, 16]])
-def test_bounds_that_leave_a_row_to_no_request_are_refused(bounds: list[int]) -> None:
-    with pytest.raises(ValueError, match="cu_seqlens must rise from 0 to 16 rows"):
+@pytest.mark.parametrize(
+    ("bounds", "refused"),
+    [
+        ([], "start at 0 and hold a request"),
+        ([3, 16], "start at 0 and hold a request"),
+        ([0, 11, 3, 16], "increase"),
+        ([0, 3], "end at the number of tokens, 16, got 3"),
+        ([0, 3, 11], "end at the number of tokens, 16, got 11"),
+    ],
+)
+def test_bounds_that_leave_a_row_to_no_request_are_refused(
+    bounds: list[int], refused: str
+) -> None:
+    with pytest.raises(ValueError, match=f"cu_seqlens must {refused}"):
         attend_packed(*head(16), bounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from llmserve_lab.catalog.evidence.speculation import (
     HEAD_RUNS,
     PLAIN_TPOT,
     SMALL_COST,
+    TEXT_CURVES,
     BatchRun,
     HeadRun,
 )
@@ -63,22 +65,29 @@ def plain_off() -> float:
     return m.plain_s(1) / float(PLAIN_TPOT) - 1
 
 
-def decode_gain(run: BatchRun, batch: int) -> float:
+def decode_gain(run: BatchRun, batch: int, source: str = m.HEAD) -> float:
     """The model's speedup of decoding alone, for the tokens of a pass as measured.
 
     Each request has its prompt and half of its answer in the cache.
     """
     context = run.prompt + run.answer // 2
-    spent_s = m.round_s(batch, CHAIN, m.HEAD, context)
+    spent_s = m.round_s(batch, CHAIN, source, context)
     return run.tokens * m.plain_s(batch, context) / spent_s
 
 
-def batch_gain(run: BatchRun, batch: int) -> float:
+def batch_gain(run: BatchRun, batch: int, source: str = m.HEAD) -> float:
     """The same with the time of reading the prompts, as it was measured.
 
     Drafts do not shorten that time. The batch's prompts are read in one pass.
     """
-    return _with_prompts(run, batch, decode_gain(run, batch))
+    return _with_prompts(run, batch, decode_gain(run, batch, source))
+
+
+def copying_gain(run: BatchRun, batch: int) -> float:
+    """The same with drafts copied from the text: fewer are kept, none costs a pass."""
+    (curve,) = [each for each in TEXT_CURVES if each.name == run.task]
+    copied = replace(run, tokens=curve.tokens[CHAIN - 1])
+    return batch_gain(copied, batch, m.LOOKUP)
 
 
 def _with_prompts(run: BatchRun, batch: int, gain: float) -> float:
@@ -122,11 +131,15 @@ def measured_line(run: HeadRun) -> tuple[float, float]:
     return float(fixed), float(slope)
 
 
-def shares(run: HeadRun) -> tuple[float, float]:
-    """The measured line in plain passes: what is fixed beyond one, and a draft."""
-    fixed, slope = measured_line(run)
-    plain_ms = 1e3 * m.plain_s(1)
-    return fixed / plain_ms - 1, slope / plain_ms
+def overhead_ms(run: HeadRun) -> float:
+    """What a round takes beyond a plain pass, however many drafts it has."""
+    return measured_line(run)[0] - 1e3 * float(PLAIN_TPOT)
+
+
+def draft_share(run: HeadRun, drafts: int) -> float:
+    """A draft over a plain pass of the same report, with its part of the overhead."""
+    added_ms = measured_line(run)[1] + overhead_ms(run) / drafts
+    return added_ms / (1e3 * float(PLAIN_TPOT))
 
 
 def falling_of(run: HeadRun) -> Acceptance:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llmserve_lab.transformer.arithmetic import Integers
-from llmserve_lab.transformer.packing import Packing
+from llmserve_lab.transformer.packing import Packing, check_bounds
 
 
 def token_ids(tokens: npt.ArrayLike, *, vocab: int) -> Integers:
@@ -38,11 +38,7 @@ def rotary_positions(
         TypeError: they are no whole numbers.
         ValueError: the packing is not of ``n_rows`` rows, or the positions are not.
     """
-    if packing.n_rows != n_rows:
-        raise ValueError(
-            f"cu_seqlens must end at the number of tokens, {n_rows}, "
-            f"got {packing.n_rows}"
-        )
+    check_bounds(packing.cu_seqlens, n_rows)
     given = packing.positions if positions is None else np.asarray(positions)
     if given.shape != (n_rows,):
         raise ValueError(f"positions must have shape ({n_rows},), got {given.shape}")

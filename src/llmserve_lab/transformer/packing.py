@@ -24,6 +24,30 @@ def cumulative(lengths: Sequence[int]) -> tuple[int, ...]:
     return tuple(accumulate(lengths, initial=0))
 
 
+def check_bounds(cu_seqlens: Sequence[int], n_rows: int | None = None) -> None:
+    """Refuse bounds that leave one of ``n_rows`` to no request, or give it to two.
+
+    Raises:
+        TypeError: one of them is no whole number.
+        ValueError: they do not start at 0, increase, and end at ``n_rows`` if given.
+    """
+    whole_numbers("cu_seqlens", cu_seqlens)
+    if len(cu_seqlens) < 2 or cu_seqlens[0] != 0:
+        raise ValueError(
+            f"cu_seqlens must start at 0 and hold a request, got {cu_seqlens}"
+        )
+    if any(end <= start for start, end in pairwise(cu_seqlens)):
+        raise ValueError(
+            "cu_seqlens must increase, every request has at least 1 token, "
+            f"got {cu_seqlens}"
+        )
+    if n_rows not in (None, cu_seqlens[-1]):
+        raise ValueError(
+            f"cu_seqlens must end at the number of tokens, {n_rows}, "
+            f"got {cu_seqlens[-1]}"
+        )
+
+
 @dataclass(frozen=True)
 class Packing:
     """Rows cu_seqlens[i] up to cu_seqlens[i + 1] are request i, after contexts[i].
@@ -41,17 +65,8 @@ class Packing:
     contexts: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        whole_numbers("cu_seqlens", self.cu_seqlens)
+        check_bounds(self.cu_seqlens)
         whole_numbers("contexts", self.contexts)
-        if len(self.cu_seqlens) < 2 or self.cu_seqlens[0] != 0:
-            raise ValueError(
-                f"cu_seqlens must start at 0 and hold a request, got {self.cu_seqlens}"
-            )
-        if any(end <= start for start, end in pairwise(self.cu_seqlens)):
-            raise ValueError(
-                f"cu_seqlens must increase, every request has at least 1 token, "
-                f"got {self.cu_seqlens}"
-            )
         if len(self.contexts) != self.num_requests or min(self.contexts) < 0:
             raise ValueError(
                 f"contexts must be {self.num_requests} counts of cached tokens, "

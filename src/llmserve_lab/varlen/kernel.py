@@ -12,13 +12,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from llmserve_lab.checks import whole_numbers
 from llmserve_lab.transformer.arithmetic import Array
+from llmserve_lab.transformer.packing import check_bounds
 
 
 def attend_packed(q: Array, k: Array, v: Array, cu_seqlens: Sequence[int]) -> Array:
     """Varlen attention of one head, rows [n, d] of all requests end to end."""
-    check_bounds("cu_seqlens", cu_seqlens, len(q))
+    check_bounds(cu_seqlens, n_rows=len(q))
     out = np.empty_like(v)
     for start, end in pairwise(cu_seqlens):
         mine = slice(start, end)  # the rows of one request
@@ -29,15 +29,3 @@ def attend_packed(q: Array, k: Array, v: Array, cu_seqlens: Sequence[int]) -> Ar
         weights /= weights.sum(axis=1, keepdims=True)
         out[mine] = weights @ v[mine]
     return out
-
-
-def check_bounds(name: str, bounds: Sequence[int], num_rows: int) -> None:
-    """Refuse bounds that leave a row to no request, or give it to two.
-
-    Raises:
-        ValueError: they do not rise from 0 to the number of rows.
-    """
-    whole_numbers(name, bounds)
-    ends = (*bounds[:1], *bounds[-1:])
-    if ends != (0, num_rows) or any(a >= b for a, b in pairwise(bounds)):
-        raise ValueError(f"{name} must rise from 0 to {num_rows} rows, got {bounds!r}")

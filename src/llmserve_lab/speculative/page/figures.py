@@ -22,7 +22,9 @@ from llmserve_lab.speculative.page import charts, rounds
 
 CHAINS = tuple(map(float, range(1, MOST + 1)))
 RATES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.84, 0.9)
-COSTS = (0.05, 0.08, 0.11, 0.15, 0.18, 0.21, 0.235, 0.25, 0.27, 0.3, 0.375)
+# EAGLE and EAGLE-3 with three drafts; Llama-3.2-1B near 256 requests, near 64 and at
+# one; Qwen3-0.6B for Qwen3-8B.
+COSTS = (0.13, 0.2, 0.21, 0.235, 0.27, 0.375)
 FALLS = (0.75, 0.8, 0.85, 0.9, 0.93, 0.97, 1.0)
 BATCHES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 65, 80, 96, 128, 192, 256)
 NEAR = 1.01  # tokens needed over those yielded: less, and the batch before it gains
@@ -89,12 +91,17 @@ def when_drafts_lose() -> LiveFigure:
         chart=charts.gain,
         controls=(
             Slider(quantity("n_draft"), CHAINS, 8.0, "Drafts of a request"),
-            Slider(quantity("accept_rate"), RATES, usual().rate, "First draft kept"),
-            Slider(quantity("accept_fall"), FALLS, usual().falls, "Next draft over it"),
+            Slider(quantity("accept_rate"), RATES, usual().rate, "First draft is kept"),
             Slider(
-                quantity("draft_cost"), COSTS, small_cost(), "Draft over plain pass"
+                quantity("accept_fall"), FALLS, usual().falls, "Factor, draft to draft"
             ),
-            Slider(quantity("batch"), tuple(map(float, BATCHES)), 16.0, "Batch"),
+            Slider(quantity("draft_cost"), COSTS, small_cost(), "Cost of a draft pass"),
+            Slider(
+                quantity("batch"),
+                tuple(map(float, BATCHES)),
+                16.0,
+                "Requests in a batch",
+            ),
         ),
         derived={
             "accepted": Bound(f.ACCEPTED_FALLING),
@@ -109,8 +116,8 @@ def when_drafts_lose() -> LiveFigure:
         ),
         sentence=(
             "Chains of {n_draft}, the first kept with chance {accept_rate}, a draft "
-            "pass {draft_cost} of a plain pass: with {batch}, a pass yields {accepted} "
-            "and needs {accepted_needed} to break even."
+            "costs {draft_cost} of a plain pass: with {batch}, a pass yields "
+            "{accepted} and needs {accepted_needed} to break even."
         ),
         goal=Goal(
             "find the smallest batch at which eight drafts lose.",
@@ -122,18 +129,6 @@ def when_drafts_lose() -> LiveFigure:
             {"batch": 65.0},
         ),
     )
-
-
-def loses_from(drafts: float, rate: float, cost: float) -> int | None:
-    """The smallest batch up to the last of the slider's at which the drafts lose."""
-    figure = when_drafts_lose()
-    for batch in range(1, max(BATCHES) + 1):
-        known = figure.values(
-            n_draft=drafts, accept_rate=rate, draft_cost=cost, batch=float(batch)
-        )
-        if known["speculative_speedup"] < 1:
-            return batch
-    return None
 
 
 def _asked(known: object) -> list[str]:

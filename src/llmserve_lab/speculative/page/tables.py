@@ -184,23 +184,23 @@ def sources() -> Table:
         ),
     ]
     return Table(
-        "Llama-3.1-8B on one H100, one request: milliseconds that one more draft adds "
-        f"to a round, and tokens that a pass with {CHAIN} drafts yields",
+        "Llama-3.1-8B, one request: milliseconds that one more draft adds to a round, "
+        f"and tokens that a pass with {CHAIN} drafts yields",
         (
             "source",
             "ms, predicted",
-            "measured",
+            "ms, measured",
             "tokens: chats",
             "summaries",
             "code edits",
-            "MT-bench",
+            "task unnamed",
         ),
         rows,
         notes=(
-            "Tokens of three tasks are counted on published acceptance: "
-            f"{', '.join(asked)}. MT-bench (questions in two turns) is of another "
-            "study, and so are the measured milliseconds: the slopes of the lines "
-            "under “Beside a measurement”. –: the book knows no measurement of this.",
+            "Predicted: one H100. Measured milliseconds (slopes of the lines under "
+            "“Beside a measurement”) and the last column: vLLM, issue 20780, which "
+            "names neither its GPU nor its task. Other tokens are counted on published "
+            f"acceptance: {', '.join(asked)}. –: the book knows no measurement.",
         ),
     )
 
@@ -252,6 +252,7 @@ def heads() -> Table:
         columns,
         rows,
         notes=(
-            "Measured: vLLM, issue 20780, MT-bench; its author names no GPU there.",
+            "Measured: vLLM, issue 20780, which names neither its GPU nor its task. "
+            "Predicted: one H100.",
         ),
     )
