@@ -33,7 +33,8 @@ def by_hand(rows: int, ranks: int, gpus: int) -> float:
     rate = float(over(BETWEEN)["link_bw"]) * float(over(BETWEEN)["eff_link"])
     flops = float(DEVICE.peak("bf16")) * float(on(DEVICE)["eff_compute"])
     layers = MODEL.n_layers
-    mine = MODEL.attention.n_kv_heads // gpus / MODEL.attention.n_kv_heads
+    heads = float(known["n_kv_heads"])
+    mine = heads // gpus / heads
     hop_s = mine * rows * float(known["kv_bytes_per_token"]) / layers / rate
     step_s = mine * rows**2 / 2 * float(known["attn_flops_per_pair"]) / layers / flops
     late_s = 0.0
