@@ -70,7 +70,7 @@ SENTENCES: dict[str, str] = {
     "moe.group": "‘with gpu_rows’",
     "moe.route": "‘many copies’ ‘With DeepSeek-V3's’ ‘with one’ ‘with one’",
     "moe.touched": "‘With the’",
-    "parallelism.pipe_rate": "‘with batch’ ‘nothing to’ ‘no room’ ‘no pipeline’",
+    "parallelism.pipe_rate": "‘with batch’ ‘nothing to’ ‘no room’",
     "quantization.few_bits": "‘with context’ ‘with weights’ ‘with bits’",
     "roofline.attention_kinds": "‘with a’ ‘long context’",
     "roofline.batch_and_context": "‘with context’",

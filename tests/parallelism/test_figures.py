@@ -123,3 +123,17 @@ def test_replicas_hold_less_by_the_weights_of_one_more_copy() -> None:
     copy = said["weights_tp"][0] * 8
     token = float(sizes_of(MODEL)["kv_bytes_per_token"])
     assert (more - less) * token == pytest.approx(copy, abs=1000 * token)
+
+
+@pytest.mark.parametrize("requests", [64, 256, 1000])
+def test_a_pipeline_falls_behind_replicas_by_the_time_of_its_requests(
+    requests: int,
+) -> None:
+    """Paid in both stages; the hops between the servers explain less than a tenth."""
+    link = catalog.link("infiniband-ndr")
+    copies, pipe = (eight(f"TP 4 × {two} 2", link, nics=4) for two in ("DP", "PP"))
+    late_s = pipe.decode(requests, 1000).token_s - copies.decode(requests, 1000).token_s
+    paid_s = requests / 2 * copies.cost().request_s
+    assert 0.9 * late_s < paid_s < late_s
+    room = [made.held_tokens() // 1000 for made in (copies, pipe)]
+    assert room[0] < 1010 < room[1]

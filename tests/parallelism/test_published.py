@@ -8,6 +8,7 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog.evidence import long_context
 from llmserve_lab.parallelism import published
 from llmserve_lab.parallelism.dealing import pairs_of, zigzag
+from llmserve_lab.parallelism.page import stills
 
 BIG = catalog.model(published.MODEL)
 SHORT, MILLION = long_context.LONG_PREFILLS
@@ -97,3 +98,17 @@ def test_the_utilisation_is_that_of_a_slower_peak() -> None:
     reached = published.flops(MILLION.tokens) / 77 / 128
     assert reached / published.implied_peak() == pytest.approx(0.63)
     assert published.implied_peak() < 0.85 * 989e12
+
+
+def test_leads_across_servers_are_smaller_than_the_error_across_servers() -> None:
+    """The page sends each of them to be measured; memory alone is counted."""
+    error = max(
+        float(run.seconds) / published.predict(run).seconds for run in (SHORT, MILLION)
+    )
+    copies = "TP 4 × DP 2"
+    leads = (
+        stills.first_ms(copies) / stills.first_ms("TP 4 × PP 2"),
+        stills.decode_ms(copies, 8) / stills.decode_ms("TP 8", 8),
+        stills.prefill_rate("PP 8") / stills.prefill_rate(copies),
+    )
+    assert min(leads) > 1.1 and max(leads) < error < 1.65

@@ -7,7 +7,14 @@ import pytest
 from llmserve_lab import catalog
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
-from llmserve_lab.parallelism.ring_time import BETWEEN, RingTime, follow_up_s, fresh
+from llmserve_lab.parallelism.ring_time import (
+    BETWEEN,
+    Passed,
+    RingTime,
+    follow_up_s,
+    fresh,
+    port_rate,
+)
 
 BIG = catalog.model("llama-3.1-405b")
 
@@ -17,14 +24,19 @@ def limit(model: catalog.ModelShape = MODEL) -> int:
     return round(float(f.RING_ROWS.at(*known)))
 
 
-def by_hand(rows: int, ranks: int) -> float:
-    """Seconds by which the attention of all layers ends later than without hops."""
+def by_hand(rows: int, ranks: int, gpus: int) -> float:
+    """Seconds by which the attention of all layers ends later than without hops.
+
+    Laid out for one GPU of a rank: its heads' part of a block, through its own port.
+    """
     known = sizes_of(MODEL)
     rate = float(over(BETWEEN)["link_bw"]) * float(over(BETWEEN)["eff_link"])
     flops = float(DEVICE.peak("bf16")) * float(on(DEVICE)["eff_compute"])
     layers = MODEL.n_layers
-    hop_s = rows * float(known["kv_bytes_per_token"]) / layers / rate
-    step_s = rows**2 / 2 * float(known["attn_flops_per_pair"]) / layers / flops
+    heads = float(known["n_kv_heads"])
+    mine = heads // gpus / heads
+    hop_s = mine * rows * float(known["kv_bytes_per_token"]) / layers / rate
+    step_s = mine * rows**2 / 2 * float(known["attn_flops_per_pair"]) / layers / flops
     late_s = 0.0
     for _ in range(layers):
         arrived = free = 0.0
@@ -35,9 +47,23 @@ def by_hand(rows: int, ranks: int) -> float:
     return late_s
 
 
+@pytest.mark.parametrize("gpus", [1, 4, 8])
 @pytest.mark.parametrize(("rows", "ranks"), [(500, 4), (3148, 16), (7000, 4)])
-def test_what_shows_is_what_attention_waits_for(rows: int, ranks: int) -> None:
-    assert fresh(rows, ranks).exposed_s == pytest.approx(by_hand(rows, ranks), rel=1e-6)
+def test_what_shows_is_what_attention_waits_for(
+    rows: int, ranks: int, gpus: int
+) -> None:
+    shown = fresh(rows, ranks, tp=gpus).exposed_s
+    assert shown == pytest.approx(by_hand(rows, ranks, gpus), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["pass-KV", "pass-Q"])
+def test_as_many_ports_as_gpus_divide_hops_and_attention_alike(method: Passed) -> None:
+    """So what hides on one GPU hides on a server of them; nothing else is divided."""
+    one = follow_up_s(60_000, 3_000, 4, method, tp=1)
+    for gpus in (2, 4, 8):
+        many = follow_up_s(60_000, 3_000, 4, method, tp=gpus)
+        assert [gpus * each for each in many] == pytest.approx(one)
+    assert port_rate(4) == pytest.approx(4 * 0.57 * 50e9, rel=0.01)  # 400 Gb/s each
 
 
 def test_the_limit_is_where_hops_begin_to_show() -> None:
@@ -51,9 +77,9 @@ def test_the_limit_is_where_hops_begin_to_show() -> None:
 def test_a_ring_below_its_limit_is_still_far_faster_than_one_rank() -> None:
     """Hops that show are no reason for one server: products are shared out as well."""
     half = fresh(limit() // 2, 16)
-    assert half.exposed_s > 0.2 * half.seconds
+    assert half.exposed_s > 0.18 * half.seconds
     assert half.speedup > 11
-    assert fresh(1000, 4).speedup > 3
+    assert fresh(1000, 4).speedup > 2.8
 
 
 def test_a_question_on_a_cached_prompt_waits_less_with_pass_q() -> None:

@@ -1,4 +1,4 @@
-"""The map of the chapter: what each axis cuts, stores and sends, and for what."""
+"""The map of the chapter: what each axis cuts, stores and sends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "TP": ("tensor-parallel",),
         "PP": ("pipeline-parallel",),
         "CP": ("context-parallel", "decode-context"),
-        "DP and data-parallel attention": ("data-parallel",),
+        "replicas, and data-parallel attention": ("data-parallel",),
     }
 )
 
@@ -33,7 +33,6 @@ class Axis:
     cuts: str
     stores: str
     sends: str
-    phase: str
 
 
 AXES: Mapping[str, Axis] = MappingProxyType(
@@ -42,37 +41,31 @@ AXES: Mapping[str, Axis] = MappingProxyType(
             "every matrix",
             "1/g of the weights; of the cache 1/g, but at least one KV head",
             "two all-reduces in each layer",
-            "both, inside a server: it makes each token faster",
         ),
         "sequence (SP)": Axis(
             "the rows between TP's matrices",
             "as TP, and 1/g of the rows between the matrices",
             "a reduce-scatter and an all-gather for each all-reduce",
-            "prefill: norms and residuals are done once",
         ),
         "pipeline (PP)": Axis(
             "the stack of layers",
             "1/p of weights and cache",
             "the rows, at each border",
-            "prefill, and models that fill more than a server",
         ),
         "context (CP)": Axis(
             "the tokens of one request",
             "all weights (with TP in a rank: a part); 1/g of the cache",
             "blocks of keys and values, or of queries, round a ring",
-            "prefill of very long prompts; in decode where TP copies the cache",
         ),
         "data (DP): replicas": Axis(
             "the requests, whole models apart",
             "all weights; the cache of its own requests",
             "nothing",
-            "models that fit into one server, or less",
         ),
         "data-parallel attention": Axis(
             "the batch, in attention; the feed-forward network as TP, or by experts",
             "all of attention's weights; the cache of its own requests",
             "an all-gather and a reduce-scatter of rows in each layer",
-            "decode of models with few KV heads or a latent",
         ),
     }
 )
@@ -103,10 +96,10 @@ def _sends(name: str, axis: Axis) -> str:
 def the_map() -> Table:
     """One row an axis."""
     rows = [
-        (name, axis.phase, axis.cuts, axis.stores, _sends(name, axis))
+        (name, axis.cuts, axis.stores, _sends(name, axis))
         for name, axis in AXES.items()
     ]
-    columns = ("axis", "for", "cuts", "each GPU stores", "sends")
+    columns = ("axis", "cuts", "each GPU stores", "sends")
     options = "; ".join(
         f"{short}: {', '.join(engines.named(flag).name for flag in flags)}"
         for short, flags in OPTIONS.items()

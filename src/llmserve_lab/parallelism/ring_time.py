@@ -1,8 +1,7 @@
 """Seconds of a ring: what its ranks compute, and what of its hops nothing hides.
 
-Each rank is one GPU with a port of its own, and room for all weights; a tensor-parallel
-group with a port for each of its GPUs has the same times, its all-reduces left out: it
-divides the arithmetic and the bytes of a port alike.
+Each rank is a server: ``tp`` GPUs, each with its part of the heads and a port of its
+own. So a group divides the arithmetic of a block and the bytes of a port alike.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from llmserve_lab.checks import one_of, whole
 from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import MODEL, over, sizes_of
-from llmserve_lab.parallelism.deployments import GpuLayout
+from llmserve_lab.parallelism.deployments import SERVER, GpuLayout
 
 BETWEEN = catalog.link("infiniband-ndr")
 Passed = Literal["pass-KV", "pass-Q"]
@@ -26,7 +25,7 @@ Passed = Literal["pass-KV", "pass-Q"]
 class RingTime:
     """Seconds of computing on each rank, and of sending that computing does not hide.
 
-    ``alone_s`` is what one rank would take for the whole prompt.
+    ``alone_s`` is what one rank, a server, would take for the whole prompt.
     """
 
     compute_s: float
@@ -44,22 +43,30 @@ class RingTime:
         return self.alone_s / self.seconds
 
 
-def _send_s(nbytes: float) -> float:
+def port_rate(ports: int = 1) -> float:
+    """Bytes per second that so many ports of a server reach together.
+
+    Raises:
+        ValueError: there is no port.
+    """
+    whole(ports=ports)
     link = over(BETWEEN)
-    return nbytes / (float(link["link_bw"]) * float(link["eff_link"]))
+    return ports * float(link["link_bw"]) * float(link["eff_link"])
 
 
-def fresh(rows: int, ranks: int, model: ModelShape = MODEL) -> RingTime:
+def fresh(
+    rows: int, ranks: int, model: ModelShape = MODEL, tp: int = SERVER
+) -> RingTime:
     """A prompt of which nothing is cached, dealt zig-zag, pass-KV.
 
     Raises:
-        ValueError: there is no row, or no rank.
+        ValueError: there is no row, no rank, or no GPU in a rank.
     """
-    whole(rows=rows, ranks=ranks)
-    cost, n = GpuLayout(model=model).cost(), rows * ranks
+    whole(rows=rows, ranks=ranks, tp=tp)
+    cost, n = GpuLayout(model=model, tp=tp).cost(), rows * ranks
     pairs = n * (n + 1) // 2
     step_s = cost.pair_s * rows * rows / 2
-    hop_s = _send_s(rows * cost.kv_bytes_per_token)
+    hop_s = rows * cost.kv_bytes_per_token * cost.kv_copies / port_rate(tp)
     return RingTime(
         cost.seconds(IterationLoad(rows, pairs // ranks, 0, 1, 1)),
         (ranks - 1) * max(0.0, hop_s - step_s),
@@ -68,7 +75,7 @@ def fresh(rows: int, ranks: int, model: ModelShape = MODEL) -> RingTime:
 
 
 def follow_up_s(
-    old: int, new: int, ranks: int, method: Passed
+    old: int, new: int, ranks: int, method: Passed, tp: int = SERVER
 ) -> tuple[float, float, float]:
     """A question on a cached prompt: seconds of a hop, of its attention, exposed.
 
@@ -78,16 +85,18 @@ def follow_up_s(
         ValueError: no such method, or nothing to share out.
     """
     one_of("method", method, Passed)
-    whole(old=old, new=new, ranks=ranks)
-    known, cost = sizes_of(MODEL), GpuLayout().cost()
+    whole(old=old, new=new, ranks=ranks, tp=tp)
+    known, cost = sizes_of(MODEL), GpuLayout(tp=tp).cost()
+    rate = port_rate(tp)
     mine, block = new / ranks, (old + new) / ranks
     step_s = cost.pair_s * mine * block
     if method == "pass-KV":
-        hop_s, back_s = _send_s(block * cost.kv_bytes_per_token), 0.0
+        sent = block * cost.kv_bytes_per_token * cost.kv_copies
+        hop_s, back_s = sent / rate, 0.0
     else:
         whole_trip = float(f.QUERY_BYTES_PER_TOKEN.at(known))
         out = float(known["n_layers"]) * float(known["n_heads"])
         out *= float(known["d_head"]) * float(known["bytes_act"])
-        hop_s = _send_s(mine * out)
-        back_s = (ranks - 1) * _send_s(mine * (whole_trip - out))
+        hop_s = mine * out / rate
+        back_s = (ranks - 1) * mine * (whole_trip - out) / rate
     return hop_s, step_s, (ranks - 1) * max(0.0, hop_s - step_s) + back_s

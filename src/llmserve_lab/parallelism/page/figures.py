@@ -97,7 +97,8 @@ def pipe_rate() -> LiveFigure:
             "and the pipeline makes {pipe_rate}; its bubble, the share of time in "
             "which a stage has nothing to do, is {decode_bubble}. Weights and cache of "
             "a GPU take {stage_bytes}: {fits}. A dashed bar has no room in "
-            "memory. The times are predicted: no pipeline was measured."
+            "memory. The times are predicted, by a model that was fitted to servers "
+            "without a pipeline."
         ),
         goal=Goal(
             f"Llama-3.1-70B: at least {WANTED:,} tokens per second, at most "

@@ -106,7 +106,7 @@ def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
             "scores": {
                 **here,
                 "y": y + 1.4,
-                "text": f"scores of token {late}: {_scores(held)}",
+                "text": f"token {late}: {_scores(held)}",
             },
             "sums": {
                 **here,
@@ -154,7 +154,7 @@ def _sent(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     if y == y2:  # over the arrow
         here = {"x": (x + x2) / 2 + 2.05, "y": y + 0.05}
     else:  # towards the middle of the picture
-        inward = 0.75 if x < 5 else -0.75
+        inward = 1.15 if x < 5 else -1.15
         here = {"x": x + 2.05 + inward, "y": (y + y2) / 2 + 1.05}
     return [
         {
@@ -171,7 +171,8 @@ def _sentence(step: int) -> str:
     if not step:
         return (
             "Eight tokens, dealt zig-zag: every GPU has an early and a late one. It "
-            "begins with its own block of keys and values."
+            "begins with its own block of keys and values. Under the blocks stand the "
+            "scores of its late token."
         )
     last = " Now every query has met every key that it may see." * (step == GPUS - 1)
     return (

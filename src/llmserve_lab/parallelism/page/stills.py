@@ -119,8 +119,8 @@ def _sentence() -> str:
         "there to as many batches as stages; prompts come in chunks of "
         f"{CHUNK:,} tokens, in the second panel the first chunk of each. Framed bars "
         f"end in the grey band: within {TIE:.0%} of the best, the mean error of this "
-        f"predictor on measured servers. So {', '.join(level[:-1])} and {level[-1]} "
-        "tie in decode. No pipeline and no all-reduce between servers was measured."
+        f"predictor inside one server. So {', '.join(level[:-1])} and {level[-1]} "
+        "tie in decode. It was fitted to no pipeline and no all-reduce between servers."
     )
 
 
@@ -152,6 +152,21 @@ def big_numbers() -> dict[str, Any]:
     return said | {"big_weights_gpu": (cost.weight_bytes / 16, "byte")}
 
 
+def one_server() -> dict[str, Any]:
+    """What the page says of eight GPUs that NVLink joins: one group, or replicas."""
+    said: dict[str, Any] = {}
+    for word, tp in (("four", 4), ("eight", 8)):
+        made = GpuLayout(tp=tp, replicas=8 // tp)
+        said |= {
+            f"in_{word}": f"{1e3 * made.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
+            f"in_{word}_rate": f"{made.prefill_rate(CHUNK):,.0f}",
+        }
+    pairs = GpuLayout(tp=2, replicas=4)
+    left = float(on(DEVICE)["hbm_bytes"]) - pairs.cost().weight_bytes / 2
+    hold = f"{round(pairs.held_tokens(), -3):,.0f}"
+    return said | {"in_two_left": (left, "byte"), "in_two_hold": hold}
+
+
 def numbers() -> dict[str, Any]:
     """What the page's text says of the layouts, by the names that it says it with."""
     ms, rate, first = decode_ms, prefill_rate, first_ms
@@ -162,7 +177,13 @@ def numbers() -> dict[str, Any]:
     )
     port = over(catalog.link(BETWEEN))
     reduce = {name: layout(name).all_reduce_s for name in ("TP 8", one_port)}
+    full = layout(dp).held_tokens() // CONTEXT // 8 * 8
     return dict(
+        full_requests=f"{round(full, -1):,}",
+        behind=f"{ms(pp) / ms(dp) - 1:.0%}",
+        behind_many=f"{ms(pp, 256) / ms(dp, 256) - 1:.0%}",
+        behind_full=f"{ms(pp, full) / ms(dp, full) - 1:.0%}",
+        each_request=f"{1e6 * layout(dp).cost().request_s:.0f} µs",
         gbits="400 Gb/s",
         ms_tp=f"{ms('TP 8'):.1f} ms",
         ms_port=f"{ms(one_port):.1f} ms",
