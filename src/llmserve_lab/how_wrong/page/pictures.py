@@ -156,8 +156,13 @@ def trust() -> StaticFigure:
     axes.set_xlabel("mean error of TPOT (%)")
     axes.set_yticks(range(0, -len(lines), -1), [f"new: {each}" for each in CASES])
     axes.grid(axis="y", visible=False)
-    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-    axes.legend(ncols=2, handlelength=1, reverse=True, **above)
+    axes.legend(
+        loc="lower center",
+        ncols=2,
+        bbox_to_anchor=(0.5, 1.0),
+        handlelength=1,
+        reverse=True,
+    )
     runs = fairness.between_runs("both")
     least, most = lines[1][0], lines[-1][0]
     worsts = [worst for _, worst in lines[1:]]
