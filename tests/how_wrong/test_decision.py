@@ -78,8 +78,7 @@ def test_the_factor_of_the_engine_jumps_with_one_slow_row() -> None:
     before, most = factor_of[known.clients - 2], max(factor_of.values())
     plans = [decision.engine_plan_at(each) for each in (most, before)]
     (least, dear), (many, cheap) = plans
-    assert least < known.clients < many <= known.clients + 5
-    assert known.clients - 5 <= least and cheap < dear
+    assert least < known.clients < many and cheap < dear
     assert decision.engine_plan_at(known.tpot.factor)[0] == known.clients
 
 
@@ -208,7 +207,7 @@ def test_a_measurement_saves_something_where_the_hope_breaks_too() -> None:
     assert worth.servers_found(error) == as_measured
     slower = worth.servers_found(hope.tpot.predicted_s / (1.1 * 0.020) - 1)
     assert as_measured < slower < decision.servers(decision.planned(), "longest_s")
-    with pytest.raises(ValueError, match="error must leave a load"):
+    with pytest.raises(ValueError, match="asked must have a load that keeps"):
         worth.servers_found(-0.9)
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from llmserve_lab.how_wrong import (
-    exercise,
-    folds,
-)
+from llmserve_lab.how_wrong import example, exercise, folds
 from llmserve_lab.how_wrong.page import (
     charts,
     controls,
@@ -32,7 +30,9 @@ from llmserve_lab.how_wrong.record import (
     switched_errors,
     validated,
 )
+from llmserve_lab.how_wrong.term_by_term import counted, sheet_ms
 from llmserve_lab.validation import DATASHEET, achieved, dense_rows
+from llmserve_lab.validation.fit import FREE
 from tests.benches import answered
 
 
@@ -156,6 +156,33 @@ def test_the_largest_part_of_what_the_datasheet_forgets() -> None:
     more = {name: ours[name] - sheet[name] for name in ours}
     assert max(more, key=lambda name: more[name]) == "layers"
     assert 2 * more["layers"] > sum(more.values())
+
+
+def test_the_datasheet_alone_loses_nothing() -> None:
+    """All of each peak, the shorter of reading and computing free, half the bits twice
+    as fast, and no time on top: with what is set by hand it would be longer.
+    """
+    bill, found = counted()
+    read = bill.weight_bytes / bill.hbm_bw
+    compute = found.rows * bill.row_flops / (bill.peak_16 * bill.speedup)
+    seconds = (
+        found.share @ np.maximum(read, compute)
+        + found.kv_tokens * bill.kv_token_bytes / bill.hbm_bw
+        + found.pairs * bill.pair_flops / bill.peak_16
+        + found.share @ found.rows * bill.row_bytes / bill.link_bw
+    )
+    assert sheet_ms() == pytest.approx(1e3 * seconds)
+    assert bill.speedup == pytest.approx(2, rel=1e-3)
+    half = replace(DATASHEET, overlap=achieved().overlap, exponent=achieved().exponent)
+    assert example.tpot_ms(half)[example.CLIENTS] > 1.1 * sheet_ms()
+
+
+def test_five_constants_make_the_time_per_token_and_the_sixth_does_not() -> None:
+    for name in FREE:
+        other = replace(achieved(), **{name: 1.5 * getattr(achieved(), name)})
+        moved = example.tpot_ms(other) != example.tpot_ms(achieved())
+        assert moved is (name != "client_s"), name
+    assert len(FREE) == len(tables.CONSTANTS) == 6
 
 
 def test_the_predicted_first_token_jumps_where_the_prose_says() -> None:

@@ -20,6 +20,7 @@ from llmserve_lab.how_wrong.record import (
     FOLDS,
     PLACES,
     RECORD,
+    SERVER,
     SHEET,
     SWITCHES,
     switched,
@@ -31,7 +32,7 @@ from llmserve_lab.validation.coverage import Trials, nested, trials
 from llmserve_lab.validation.fit import FREE, fit
 from llmserve_lab.validation.prediction import KINDS, errors
 from llmserve_lab.validation.rows import SHA256
-from llmserve_lab.validation.scores import score
+from llmserve_lab.validation.scores import left_out, score
 
 AFD_NUMBERS, AFD_REQUESTS = range(24), 4000  # settings, and requests of each run
 
@@ -45,6 +46,7 @@ def written() -> str:
     """The record as JSON, a line for each part."""
     rows = Predictor(dense_rows())
     folds, times = _folded(rows)
+    times[SERVER] = left_out(rows, SERVER)
     times[ALL_SEEN] = rows.predict(achieved())
     times[SHEET] = rows.predict(DATASHEET)
     found = trials(rows)

@@ -8,6 +8,7 @@ Predictions and bands are as if no row of that server had been measured.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, expm1
@@ -75,6 +76,15 @@ class PlannedLoad:
     def tokens_per_s(self, which: str) -> float:
         """The rate: each client always has one answer under way."""
         return self.clients * self.answer_len / round(self.answer_s(which), 2)
+
+    def at(self, tpot: float, ttft: float | None = None) -> PlannedLoad:
+        """The same load by another factor of TPOT, and of TTFT if one is given."""
+        first = self.ttft.factor if ttft is None else ttft
+        return replace(
+            self,
+            tpot=replace(self.tpot, factor=tpot),
+            ttft=replace(self.ttft, factor=first),
+        )
 
     @property
     def keeps(self) -> bool:
@@ -191,19 +201,26 @@ def engine_loads() -> tuple[PlannedLoad, ...]:
     """
     found = []
     for row, load in zip(_rows(), loads(), strict=True):
-        tpot, ttft = (
-            replace(one, factor=own_factor(kind, row, digits))
-            for one, (kind, _, digits) in zip(
-                (load.tpot, load.ttft), ROUNDED, strict=True
-            )
-        )
-        found.append(replace(load, tpot=tpot, ttft=ttft))
+        tpot, ttft = (own_factor(kind, row, digits) for kind, _, digits in ROUNDED)
+        found.append(load.at(tpot, ttft))
     return tuple(found)
 
 
 def engine_known() -> PlannedLoad:
     """The most clients with which those times keep the promises."""
-    return [each for each in engine_loads() if each.keeps][-1]
+    return most_kept(engine_loads())
+
+
+def most_kept(asked: Iterable[PlannedLoad]) -> PlannedLoad:
+    """The load with the most clients of those that keep both promises.
+
+    Raises:
+        ValueError: not even the smallest load keeps them.
+    """
+    kept = [each for each in asked if each.keeps]
+    if not kept:
+        raise ValueError("asked must have a load that keeps the promises, got none")
+    return kept[-1]
 
 
 def n_own(clients: int) -> int:
@@ -221,10 +238,7 @@ def own_factor(kind: Kind, row: MeasuredRow, digits: int) -> float:
 
 def engine_plan_at(factor: float) -> tuple[int, int]:
     """Clients and devices of the engine's plan if one factor held at every load."""
-    found = [
-        replace(each, tpot=replace(each.tpot, factor=factor)) for each in engine_loads()
-    ]
-    plan = [each for each in found if each.keeps][-1]
+    plan = most_kept(each.at(factor) for each in engine_loads())
     return plan.clients, example.TP * servers(plan, "longest_s")
 
 
@@ -240,7 +254,7 @@ def hoped() -> PlannedLoad:
 
 def planned() -> PlannedLoad:
     """The most clients with which the worse ends keep them."""
-    return [each for each in loads() if each.keeps][-1]
+    return most_kept(loads())
 
 
 def servers(load: PlannedLoad, which: str) -> int:

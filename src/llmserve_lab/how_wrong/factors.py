@@ -16,12 +16,7 @@ import numpy as np
 
 from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.how_wrong import decision, example
-from llmserve_lab.how_wrong.record import (
-    chosen,
-    mean_error,
-    record,
-    validated,
-)
+from llmserve_lab.how_wrong.record import chosen, record, validated
 from llmserve_lab.validation import Setting
 from llmserve_lab.validation.bands import INSIDE, TAILS, half_width, logs, nearest
 from llmserve_lab.validation.prediction import Kind
@@ -112,7 +107,6 @@ class FactorCase:
     The factors are those for the example's load. ``promised`` is the share that they
     are made to hold, ``held`` what they held of rows that did not make them; of TPOT
     and of TTFT. ``names`` are the shares by the name that was left out, of both.
-    ``error`` is the mean TPOT error of such rows.
     """
 
     new: str
@@ -120,7 +114,6 @@ class FactorCase:
     factors: tuple[float, float]
     promised: float
     held: tuple[float | None, float | None]
-    error: float
     names: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {})
 
 
@@ -133,14 +126,12 @@ def cases() -> tuple[FactorCase, ...]:
     load = next(each for each in decision.loads() if each.clients == row.clients)
     own_tpot, own_ttft = (decision.own_factor(kind, row, 3) for kind in KINDS)
     engine_tpot, engine_ttft = (1 - risk("engine", kind=kind) for kind in KINDS)
-    slow = 1 / beyond("prediction")
     known = FactorCase(
         "only the server",
         "its engine’s near rows",
         (own_tpot, own_ttft),
         1 - TAILS[0] / 100,
         (engine_tpot, engine_ttft),
-        float(np.abs(slow - 1).mean()),
     )
     return known, *(_new(by, words, load) for by, words in NEW.items())
 
@@ -160,7 +151,6 @@ def _new(by: str, words: str, load: decision.PlannedLoad) -> FactorCase:
             nested_held(by, "tpot") if tpot else None,
             nested_held(by, "ttft") if ttft else None,
         ),
-        mean_error("tpot", by),
         (tpot, ttft),
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -17,6 +18,7 @@ from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.fit import TTFT_WEIGHT, UNKNOWN_WEIGHT
 from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.rows import refused_rows
+from llmserve_lab.validation.unit_work import Floats
 
 # Weights of TTFT in the fit, beside 1 of TPOT: its script public, or guessed.
 WEIGHTS = (TTFT_WEIGHT, UNKNOWN_WEIGHT)
@@ -66,30 +68,56 @@ def covered(
     return float(inside / sum(each[0] for each in found))
 
 
-@cache
-def own_runs(which: Literal["fewest", "most", "both"]) -> tuple[float, float]:
-    """Mean TPOT error of loads between a server's fewest and most clients.
+Runs = Literal["fewest", "most", "both"]  # of a server's own loads
 
-    As predicted with the model left out; and where the server was run once before, with
-    its ``which`` clients and the same lengths: then the predictions are divided by
-    predicted over measured of those runs (of both, by the geometric mean). None of the
-    scored loads was run for it: cross-validated.
+
+@dataclass(frozen=True, eq=False)
+class BetweenRuns:
+    """Loads between a server's fewest and most clients, [loads] each.
+
+    ``before`` are sizes of the TPOT errors with the model left out. ``after`` are those
+    where the server was run once before, with its fewest or most clients or both and
+    the same lengths: then the predictions are divided by predicted over measured of
+    those runs (of both, by the geometric mean). None of the scored loads was run for
+    it: cross-validated.
     """
+
+    servers: tuple[str, ...]
+    before: Floats
+    after: Floats
+
+
+def own_runs(which: Runs) -> tuple[float, float]:
+    """Mean TPOT error of the loads between, as predicted and after a server's runs."""
+    found = between_runs(which)
+    return float(found.before.mean()), float(found.after.mean())
+
+
+@cache
+def between_runs(which: Runs) -> BetweenRuns:
+    """Errors of the loads between a server's own runs."""
     rows, error = chosen("tpot", "model")
-    kept = dict[tuple[object, ...], list[tuple[int, float]]]()
+    kept = dict[tuple[str, int, int], list[tuple[int, float]]]()
     for row, each in zip(rows, np.log1p(error), strict=True):
         key = (row.server, row.prompt_len, row.output_len)
         kept.setdefault(key, []).append((row.clients, float(each)))
-    before, after = [], []
-    for loads in kept.values():
+    servers, before, after = list[str](), list[float](), list[float]()
+    for (server, *_), loads in kept.items():
         if len(loads) < 3:  # nothing lies between
             continue
         (_, few), *between, (_, many) = sorted(loads)
         shift = {"fewest": few, "most": many, "both": (few + many) / 2}[which]
+        servers += [server] * len(between)
         before += [each for _, each in between]
         after += [each - shift for _, each in between]
-    one, other = (float(np.abs(np.expm1(each)).mean()) for each in (before, after))
-    return one, other
+    sizes = (np.abs(np.expm1(each)) for each in (before, after))
+    return BetweenRuns(tuple(servers), *sizes)
+
+
+def worst_server(servers: Sequence[str], size: Floats) -> float:
+    """The largest of the servers' mean errors."""
+    label = np.array(servers)
+    return max(float(size[label == each].mean()) for each in set(servers))
 
 
 def mean_of(**labels: object) -> float:

@@ -26,6 +26,7 @@ from llmserve_lab.validation.unit_work import Floats
 RECORD = Path(__file__).parent / "data" / "record.json"
 PLACES = 1e-4  # errors are stored as whole ten-thousandths
 FOLDS = ("model", "system", "engine", "precision")  # labels that are left out in turn
+SERVER = "server"  # left out as well, but no constants of its folds are kept
 ALL_SEEN, SHEET = "nothing", "datasheet"  # fitted to all rows; fitted to none
 ENOUGH = 10  # servers: the bootstrap of fewer gives an interval that is too narrow
 # Terms that can be taken back to what a datasheet promises, each with its constants.

@@ -6,18 +6,18 @@ made, correct the loads between.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.decision import (
     ENGINE,
-    TPOT_S,
     PlannedLoad,
     engine_known,
     loads,
     measured_loads,
+    most_kept,
     near_rows,
     planned,
     servers,
@@ -92,23 +92,15 @@ def servers_found(error: float) -> int:
 
 
 def load_found(error: float) -> PlannedLoad:
-    """The most clients that keep the promise once TPOT's error is known.
+    """The most clients that keep the promises once TPOT's error is known.
 
     The error is taken to be the same at every load; TTFT, far below its promise, is
     taken as predicted.
 
     Raises:
-        ValueError: not even the smallest load keeps the promise.
+        ValueError: not even the smallest load keeps the promises.
     """
-    found = [
-        replace(load, tpot=replace(load.tpot, factor=1 / (1 + error)))
-        for load in loads()
-    ]
-    kept = [load for load in found if load.tpot.longest_s <= TPOT_S]
-    if not kept:
-        raise ValueError(f"error must leave a load that keeps the promise, got {error}")
-    best = kept[-1]
-    return replace(best, ttft=replace(best.ttft, factor=1.0))
+    return most_kept(load.at(1 / (1 + error), ttft=1.0) for load in loads())
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """One machine for the whole book, "achieved": what a served iteration really costs.
 
-Six named constants and one for the client, one set for all engines, GPUs, precisions
-and dense models. Five are fitted to 968 measured rows; three round numbers are set and
-belong to the form.
+Six constants, one set for all engines, GPUs, precisions and dense models, are fitted to
+968 measured rows: five are in TPOT and TTFT, that of the client in TTFT alone. Three
+round numbers are set and belong to the form.
 """
 
 from __future__ import annotations

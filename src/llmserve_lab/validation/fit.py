@@ -1,4 +1,4 @@
-"""Five constants from measured rows: least squares of logarithms, outliers damped.
+"""Six constants from measured rows: least squares of logarithms, outliers damped.
 
 TPOT counts in full. TTFT counts for less, since it holds a queue, and for least where
 the protocol of a row is not public.

@@ -20,7 +20,7 @@ SHEET_LEFT = len(c.LEFT) - 1
 SMALLEST = 7.3  # per cent: only the fit to all rows has a smaller mean error of TPOT
 LIMIT = 10.0  # per cent, of the goal on the ladder
 SWITCHES_ALLOWED = 2
-WIDEST, GAP = 65.0, 0.8  # per cent: the axis, and a space before words
+WIDEST, GAP = 75.0, 0.8  # per cent: the axis, and a space before words
 OPENS = 0  # nothing has been predicted yet, since a question asks for it
 SHEET_BAR = "datasheet"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong import decision, example, fairness
-from llmserve_lab.how_wrong.factors import AT, cases, nested_held
+from llmserve_lab.how_wrong.factors import nested_held
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.other_tables import full_server
 from llmserve_lab.how_wrong.pairs import (
@@ -12,11 +14,17 @@ from llmserve_lab.how_wrong.pairs import (
     first_tokens_between,
     full_cache,
 )
+from llmserve_lab.how_wrong.record import row_errors
 from llmserve_lab.how_wrong.term_by_term import terms
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.palette import GREY, INK, SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
-from llmserve_lab.validation import DATASHEET, ServingConstants, achieved
+from llmserve_lab.validation import (
+    DATASHEET,
+    ServingConstants,
+    achieved,
+    dense_rows,
+)
 
 
 @figure_style()
@@ -121,78 +129,71 @@ def band() -> StaticFigure:
     )
 
 
-CASES = (
-    "the load alone",
-    "the server alone",
-    "the engine",
-    "the model",
-    "the kind of GPU",
-    "anything else",
-)
-COLUMNS = ((18, "plan with"), (25, "held"), (34.5, "held least"))
+# What may be new about a server, and the label that is then left out of the fit.
+CASES = {
+    "a load": "",
+    "a server": "server",
+    "a kind of GPU": "system",
+    "a model": "model",
+    "an engine": "engine",
+}
 
 
 @figure_style()
 def trust() -> StaticFigure:
-    """Mean error of TPOT by what is new about a server, and what to plan with."""
+    """Mean error of TPOT by what is new about a server, and that of the worst one."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.1))
+    figure, axes = plt.subplots(figsize=(4.4, 1.8))
     lines = trusted()
-    for place, (error, *cells) in enumerate(lines):
-        axes.barh(-place, error or 0, 0.6, color=SERIES[0].light)
-        said = f"{error:.1f} %" if error else "not tested"
-        axes.text((error or 0) + 0.2, -place, said, va="center")
-        for (across, _), cell in zip(COLUMNS, cells, strict=True):
-            axes.text(across, -place, cell, va="center", ha="center")
-    for across, head in COLUMNS:
-        axes.text(across, 0.75, head, ha="center", fontweight="bold")
-    axes.text(0, 0.75, "mean error", fontweight="bold")
-    axes.set(xlim=(0, 41), ylim=(0.5 - len(lines), 1.3))
-    axes.set_xticks([])
-    axes.set_yticks(range(0, -len(lines), -1), CASES)
-    axes.spines["bottom"].set_visible(False)
-    axes.grid(visible=False)
-    known, anew, *_ = cases()
-    factor, wide = (f"{each.factors[0]:.2f}" for each in (known, anew))
+    for place, (mean, worst) in enumerate(lines):
+        all_rows, one = ("", "") if place else ("all", "worst server")
+        axes.barh(-place, mean, 0.6, color=SERIES[0].light, label=all_rows)
+        axes.text(mean + 0.3, -place, f"{mean:.1f}", va="center")
+        axes.plot(worst, -place, "D", color=SERIES[1].light, ms=5, label=one)
+        axes.text(worst + 0.8, -place, f"{worst:.1f}", va="center")
+    axes.set(xlim=(0, 27), ylim=(0.5 - len(lines), 0.5))
+    axes.set_xlabel("mean error of TPOT (%)")
+    axes.set_yticks(range(0, -len(lines), -1), [f"new: {each}" for each in CASES])
+    axes.grid(axis="y", visible=False)
+    axes.legend(
+        loc="lower center",
+        ncols=2,
+        bbox_to_anchor=(0.5, 1.0),
+        handlelength=1,
+        reverse=True,
+    )
+    runs = fairness.between_runs("both")
+    least, most = lines[1][0], lines[-1][0]
+    worsts = [worst for _, worst in lines[1:]]
     return StaticFigure.of(
         figure,
         sentence=(
-            "Plan with: two runs of your own server, or the prediction times a factor "
-            f"(here for the server above with {example.rows()[AT].clients} clients). "
-            "Held: left-out rows within such factors; the first was to hold "
-            f"{per_cent(known.promised, 0)}, the others {per_cent(anew.promised, 0)}. "
-            "Never tested: a mixture of experts, another vendor, the slowest requests, "
-            "users who come at random. Cross-validated."
+            "What is new was kept out of the fit. First line: "
+            f"{len(runs.after)} loads between two own runs of {len(set(runs.servers))} "
+            "servers, corrected by these runs. Other lines: all "
+            f"{len(dense_rows())} rows. Never tested: a mixture of experts, another "
+            "vendor, the slowest requests, users who come at random."
         ),
         title=(
-            f"What is new? If only the server, plan with {factor} times the "
-            f"prediction, else with {wide} times"
+            f"A new server is predicted {least:.0f} to {most:.0f} % off in the mean, "
+            f"the worst one {min(worsts):.0f} to {max(worsts):.0f} %"
         ),
         name="how_wrong.trust",
     )
 
 
-def trusted() -> list[tuple[float | None, str, str, str]]:
-    """Line by line: error in per cent, factor, share held, and the smallest share."""
-    found: list[tuple[float | None, str, str, str]] = [
-        (100 * fairness.own_runs("both")[1], "own runs", "–", "–")
+def trusted() -> list[tuple[float, float]]:
+    """Line by line: mean error of TPOT, and that of the worst server, in per cent."""
+    runs = fairness.between_runs("both")
+    sizes = [(runs.servers, runs.after)]
+    servers = tuple(row.server for row in dense_rows())
+    for label in filter(None, CASES.values()):
+        sizes.append((servers, np.abs(row_errors("tpot", label))))
+    return [
+        (100 * float(size.mean()), 100 * fairness.worst_server(label, size))
+        for label, size in sizes
     ]
-    for each in cases():
-        assert each.held[0] is not None  # of TPOT, every label has a share
-        name, low = min(each.names[0].items(), key=lambda one: one[1], default=("", 0))
-        found.append(
-            (
-                100 * each.error,
-                f"× {each.factors[0]:.2f}",
-                per_cent(each.held[0], 0),
-                f"{per_cent(low, 0)} ({SHORT.get(name, name)})" if name else "–",
-            )
-        )
-    return [*found, (None, "measure", "–", "–")]
-
-
-SHORT = {"trtllm": "TRT-LLM", "llama-3-70b": "70B", "h200-sxm": "H200"}
 
 
 LEFT_ENGINES = ("vllm", "trtllm", "sglang")

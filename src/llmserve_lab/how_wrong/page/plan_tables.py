@@ -1,4 +1,4 @@
-"""The tables of the decision: factors and what tested them, and plans side by side."""
+"""The tables of the decision: what held of a factor, plans side by side."""
 
 from __future__ import annotations
 
@@ -7,36 +7,33 @@ from dataclasses import dataclass
 
 from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.decision import TPOT_S, Forecast, PlannedLoad
-from llmserve_lab.how_wrong.factors import AT, Rule, beyond, cases, risk
+from llmserve_lab.how_wrong.factors import Rule, beyond, cases, risk
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
-from llmserve_lab.validation.bands import INSIDE, TAILS
 
 
 def factors() -> Table:
-    """Which factor to plan with, by what is new, and what such factors held."""
+    """Which rule gives the factor, by what is new, and what the rule held."""
     rows = [
         (
             each.new,
             each.rule,
-            f"{each.factors[0]:.3f}",
-            f"{each.factors[1]:.2f}",
+            f"{100 * each.promised:.0f}",
             *(_held(*one) for one in zip(each.held, each.names, strict=True)),
         )
         for each in cases()
     ]
     return Table(
-        f"Factors for our server with {example.rows()[AT].clients} clients, and the "
-        "share of left-out rows that such factors held, in per cent (cross-validated)",
-        ("what is new", "factor of", "TPOT ×", "TTFT ×", "TPOT held", "TTFT held"),
+        "Share of left-out rows that their factors held, in per cent (cross-validated)",
+        ("what is new", "factor of", "was to hold", "TPOT held", "TTFT held"),
         rows,
         notes=(
-            f"First line: to hold {per_cent(1 - TAILS[0] / 100, 0)}, to the slow side; "
-            f"scored on {len(beyond('engine'))} vLLM rows with a public script, all of "
-            "the 70B, each row’s factor made from other servers. Others: to hold "
-            f"{per_cent(INSIDE, 0)}, up and down; left-out rows pooled, in brackets "
-            "the least and the most of one name. TTFT has rows of one model. Without "
-            "H100 too few rows remain for a band.",
+            "Each left-out row has a factor of its own by the rule of its line. First "
+            f"line, to the slow side alone: {len(beyond('engine'))} vLLM rows of the "
+            "70B with a public script, each factor made from other servers. Other "
+            "lines, up and down: the rows of all names together, in brackets the name "
+            "of which the least was held, and the most. TTFT has rows of one model. "
+            "Without H100 too few rows remain for a band.",
         ),
     )
 
