@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from llmserve_lab.catalog.evidence.one_h100 import Pass, passes
+from llmserve_lab.catalog.evidence.one_h100 import TimedPass, passes
 from llmserve_lab.catalog.evidence.status import Status
 from llmserve_lab.engine import IterationCost, IterationLoad
 
@@ -24,10 +24,10 @@ Sort = Literal["decode", "prompt", "chunk"]
 
 
 @dataclass(frozen=True)
-class Compared:
+class PassScore:
     """A measured pass, and what an iteration of the same load is predicted to take."""
 
-    run: Pass
+    run: TimedPass
     predicted_s: float
 
     @property
@@ -43,21 +43,21 @@ class Compared:
         return self.predicted_s / float(self.run.seconds) - 1
 
 
-def load_of(run: Pass) -> IterationLoad:
+def load_of(run: TimedPass) -> IterationLoad:
     """The rows, pairs and cached tokens of a pass."""
     cached = run.decodes * run.context
     decodes = IterationLoad(run.decodes, cached, cached, run.decodes)
     return decodes.plus(IterationLoad.of(chunk=run.chunk, context=run.prefix))
 
 
-def compared(cost: IterationCost, precision: str = "bf16") -> tuple[Compared, ...]:
+def compared(cost: IterationCost, precision: str = "bf16") -> tuple[PassScore, ...]:
     """All passes with weights of this precision beside their predictions.
 
     Raises:
         ValueError: none was measured in this precision.
     """
     found = tuple(
-        Compared(run, cost.seconds(load_of(run)))
+        PassScore(run, cost.seconds(load_of(run)))
         for run in passes()
         if run.precision == precision
     )
@@ -67,7 +67,7 @@ def compared(cost: IterationCost, precision: str = "bf16") -> tuple[Compared, ..
     return found
 
 
-def mean_error(compared: Iterable[Compared]) -> float:
+def mean_error(compared: Iterable[PassScore]) -> float:
     """Mean of the errors without their signs.
 
     Raises:

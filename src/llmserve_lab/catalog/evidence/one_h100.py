@@ -148,7 +148,7 @@ class PrefillAttention:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pass:
+class TimedPass:
     """One iteration of Llama-3.1-8B, attention by cuDNN and a kernel with splits.
 
     ``decodes`` requests with ``context`` tokens write one each; beside them ``chunk``
@@ -196,6 +196,6 @@ def prefill_attention() -> tuple[PrefillAttention, ...]:
 
 
 @cache
-def passes() -> tuple[Pass, ...]:
+def passes() -> tuple[TimedPass, ...]:
     """Decode steps, prompts, and chunks beside decodes; all in 16 bits timed twice."""
-    return _runs("pass", Pass)
+    return _runs("pass", TimedPass)
