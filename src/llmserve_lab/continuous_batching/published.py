@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -18,9 +18,8 @@ from llmserve_lab.catalog.evidence.schedulers import (
     SARATHI,
     SARATHI_SETTING,
 )
-from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, LONG, calm, priced
+from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, LONG, calm
 from llmserve_lab.continuous_batching.schedules import ChunksApart
-from llmserve_lab.continuous_batching.tuning import trade
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
@@ -198,16 +197,6 @@ def chunk_growth() -> tuple[float, float]:
     shortest, *_, longest = chunk_times().values()
     measured_s, said_s = (b - a for a, b in zip(shortest, longest, strict=True))
     return measured_s, said_s
-
-
-def gap_if_prefixes_cost_as_measured(budget: int) -> float:
-    """The longest gap if our prefixes, too, cost so many times what is predicted."""
-    measured_s, said_s = chunk_growth()
-    times, bare = measured_s / said_s, priced(budget)
-    machine = replace(
-        bare, pair_s=times * bare.pair_s, kv_token_s=times * bare.kv_token_s
-    )
-    return trade(budget, machine).gap_s
 
 
 def chunk_table() -> Table:

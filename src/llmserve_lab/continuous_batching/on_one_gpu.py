@@ -1,0 +1,116 @@
+"""Iterations with a chunk, timed on one H100, and the engine's own beside them.
+
+What was timed replays recorded launches, so the engine's iterations do, too; see
+:mod:`llmserve_lab.catalog.evidence.one_h100`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+
+from llmserve_lab.catalog.evidence import one_h100
+from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, LONG, replayed
+from llmserve_lab.page.table import Table
+from llmserve_lab.running_example import device
+from llmserve_lab.validation.one_gpu import PassScore, compared
+
+# A chunk, and the tokens of its prompt before it: what the page's table shows.
+SHOWN = (
+    (GRAPH_ROWS, 0),
+    (GRAPH_ROWS, 32_768),
+    (GRAPH_ROWS // 2, 97_792),
+    (GRAPH_ROWS, 97_792),
+    (2048, LONG - 2048),
+    (8192, LONG - 8192),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedChunk:
+    """A chunk beside decodes; means of the runs that were timed, and the engine's."""
+
+    decodes: int
+    context: int
+    chunk: int
+    prefix: int
+    measured_s: float
+    engine_s: float
+
+    @property
+    def error(self) -> float:
+        """The engine's time over the measured one, less one."""
+        return self.engine_s / self.measured_s - 1
+
+
+def _mean(runs: list[PassScore]) -> TimedChunk:
+    run = runs[0].run
+    return TimedChunk(
+        decodes=run.decodes,
+        context=run.context,
+        chunk=run.chunk,
+        prefix=run.prefix,
+        measured_s=fmean(float(each.run.seconds) for each in runs),
+        engine_s=runs[0].predicted_s,
+    )
+
+
+def timed_chunks() -> tuple[TimedChunk, ...]:
+    """Every chunk that was timed, one by its size, its prefix and its decodes."""
+    found: dict[tuple[int, int, int], list[PassScore]] = {}
+    for each in compared(replayed()):
+        if each.sort != "decode":
+            run = each.run
+            found.setdefault((run.decodes, run.chunk, run.prefix), []).append(each)
+    return tuple(map(_mean, found.values()))
+
+
+def shown() -> list[TimedChunk]:
+    """Those of the page's table, beside the fewer decodes that were timed."""
+    known = {(e.chunk, e.prefix): e for e in timed_chunks() if 0 < e.decodes < 100}
+    return [known[each] for each in SHOWN]
+
+
+def at_the_end() -> TimedChunk:
+    """A chunk of as many rows as are recorded, where the long prompt ends."""
+    (found,) = (
+        each
+        for each in shown()
+        if each.chunk == GRAPH_ROWS and each.prefix + each.chunk == LONG
+    )
+    return found
+
+
+def in_one_piece() -> TimedChunk:
+    """The whole long prompt as one iteration, with nobody beside it."""
+    (found,) = (each for each in timed_chunks() if each.chunk == LONG)
+    return found
+
+
+def attention_share() -> float:
+    """Of the datasheet's FLOP/s, what attention of the longest prompt reached."""
+    runs = [each for each in one_h100.prefill_attention() if each.code == "cuDNN"]
+    longest = max(runs, key=lambda each: each.tokens)
+    return longest.flops / float(longest.seconds) / float(device().peak("bf16"))
+
+
+def chunk_times_table() -> Table:
+    """Table of the time of an iteration with a chunk, measured and in the engine."""
+    rows = [
+        (
+            f"{each.chunk:,}",
+            f"{each.prefix:,}",
+            f"{1e3 * each.measured_s:.0f} ms",
+            f"{1e3 * each.engine_s:.0f} ms",
+            f"{each.error:+.0%}".replace("-", "−"),
+        )
+        for each in shown()
+    ]
+    columns = ("chunk (rows)", "after (tokens)", "measured", "engine", "engine off by")
+    note = f"{one_h100.source().capitalize()}; means of two runs."
+    beside = shown()[0]
+    caption = (
+        f"An iteration with a chunk beside {beside.decodes} decodes of "
+        f"{beside.context:,} tokens: one H100, measured"
+    )
+    return Table(caption, columns, rows, (note,))
