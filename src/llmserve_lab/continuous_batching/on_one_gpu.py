@@ -107,7 +107,7 @@ def chunk_times_table() -> Table:
         for each in shown()
     ]
     columns = ("chunk (rows)", "after (tokens)", "measured", "engine", "engine off by")
-    note = f"{one_h100.source().capitalize()}; means of two runs."
+    note = f"M{one_h100.source()[1:]}; means of two runs."
     beside = shown()[0]
     caption = (
         f"An iteration with a chunk beside {beside.decodes} decodes of "
