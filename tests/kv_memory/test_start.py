@@ -197,7 +197,7 @@ def test_with_the_default_slots_a_70b_model_has_as_little_as_the_page_says() -> 
     few = cache_bytes(LAYERS[1], DEVICES[0], 2, "bf16")
     assert few is not None
     page = Path("chapters/kv_memory.ipynb").read_text("utf8")
-    assert f"[{left / 2**30:.1f} GiB](#num-on_two_own)" in page
+    assert f"[{left / 2**30:.2f} GiB](#num-on_two_own)" in page
     assert left < few / 2
 
 
