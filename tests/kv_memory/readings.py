@@ -38,7 +38,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "reserved memory holds a token",
     ),
     "kv-memory.predict-rate": (
-        "27 of these requests with the reservation and 330 with paging",
+        "27 of these requests with the reservation and 328 with paging",
         "times as many tokens a second",
         "all of them together",
     ),
@@ -69,5 +69,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 RIGHT: dict[str, str] = {
     "kv-memory.predict-waste": "about 60 %",
     "kv-memory.predict-rate": "3 times as many",
-    "kv-memory.predict-routing": "it grows by two thirds",
+    "kv-memory.predict-routing": "it grows by about 70 %",
 }

@@ -32,9 +32,9 @@ def test_what_a_random_moment_meets_adds_up_from_its_printed_parts() -> None:
 def test_twelve_times_the_requests_write_three_times_as_fast() -> None:
     """Cache of each request is read for itself, and the weights are read once."""
     held = wasted(SERVICES[0]).used
-    few, many = machine.served(LIMIT), machine.served(held / 0.99449)
+    few, many = machine.served(LIMIT), machine.slots_that_fit(held / 0.99449)
     cache = [n * held * model().kv_bytes_per_token() for n in (few, many)]
-    reads = [model().weight_bytes() + each for each in cache]
+    reads = [2 * model().params_read + each for each in cache]
     times = [serving.step_s(n, held) for n in (few, many)]
     assert 11 < cache[1] / cache[0] < 13
     assert times[1] / times[0] == pytest.approx(reads[1] / reads[0], rel=0.1)
@@ -47,7 +47,9 @@ def test_a_longer_run_floods_the_replica_of_the_popular_assistant_more() -> None
 
 
 def test_least_loaded_routing_computes_twice_as_many_prompt_tokens() -> None:
-    """Also with room for all prompts: in this run evictions are not what slows it."""
+    """It has to: each of its replicas would need room for all of the prompts."""
+    wide = machine.blocks_with(serving.WIDE_BATCH) * machine.BLOCK
+    assert wide // serving.SYSTEM < serving.ASSISTANTS
     missed = {name: 1 - serving.hot_hits(name) for name in serving.ROUTINGS}
     assert missed["least loaded"] > 2 * missed["prefix-aware"]
     spent = {name: serving.hot_tokens(name) for name in serving.ROUTINGS}

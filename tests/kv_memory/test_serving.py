@@ -29,7 +29,7 @@ def test_more_requests_in_a_step_write_more_tokens_and_wait_longer() -> None:
     """The requests that paging makes room for share the reading of the weights."""
     chat = wasted(SERVICES[0])
     few = machine.served(LIMIT)
-    many = machine.served(chat.used / chat.share(chat.paged[16]))
+    many = machine.slots_that_fit(chat.paged[16])
     slow, fast = (serving.step_s(each, chat.used) for each in (few, many))
     assert slow < fast < many / few * slow
     assert many / fast == pytest.approx(3 * few / slow, rel=0.1)
@@ -43,3 +43,22 @@ def test_a_preempted_answer_pauses_for_seconds_however_it_returns() -> None:
     even = float(f.SWAP_BW.at(machine.room()))
     level = serving.preempted(even)
     assert level.end_s == pytest.approx(serving.preempted(None).end_s, rel=0.01)
+
+
+def test_caches_are_warm_before_one_assistant_is_popular() -> None:
+    """No request is counted twice, none too early, and no name is used twice."""
+    hot = serving.trace(rate=serving.HOT_RATE, hot=serving.HOT, after=serving.WARM)
+    assert [each.id for each in hot] == list(range(2_400))
+    arrivals = [each.arrival_s for each in hot]
+    assert arrivals == sorted(arrivals)
+    before = {(each.prefix or (-1,))[0] for each in hot[: serving.WARM]}
+    assert len(before) == serving.ASSISTANTS
+    own = [name for each in hot for name in each.prefix or () if int(str(name)) < 0]
+    assert len(own) == len(set(own))
+    spent = arrivals[-1] - arrivals[serving.WARM - 1]
+    assert spent == pytest.approx(serving.NUM_REQUESTS / serving.HOT_RATE, rel=0.1)
+    for name in serving.ROUTINGS:
+        cold = serving.routed(
+            name, rate=serving.HOT_RATE, hot=serving.HOT, max_batch=serving.WIDE_BATCH
+        )
+        assert serving.hot_hits(name) > cold.hit_share

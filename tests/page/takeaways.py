@@ -86,7 +86,7 @@ KEPT: dict[str, list[str]] = {
         "‘not made’ plain_engine nested_engine",
     ],
     "kv_memory": [
-        "kappa_kib tokens share ‘with slots’ slots",
+        "kappa_kib tokens share ‘with up’ uncrossed",
         "limit used_reserved block used_paged",
         "saved",
         (
@@ -94,8 +94,8 @@ KEPT: dict[str, list[str]] = {
             "hits_load hits_prefix"
         ),
         (
-            "‘With slots’ slots card_slots old_share ‘within worst_error’ worst_error "
-            "scout_off ‘high for’"
+            "‘with slots’ slots card_slots ‘within worst_error’ worst_error "
+            "‘with seqs’ seqs ‘within log_error’ log_error scout_off ‘high for’"
         ),
     ],
     "mixture_of_experts": [

@@ -38,8 +38,8 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("accepted", "accepted_needed"): ("lose", "gain"),
     ("row_prompt", "most_context"): ("within the limit", "beyond the limit"),
     ("mean_held", "too_long"): (
-        "within its limit",
-        "beyond its limit",
+        "within the longest context",
+        "beyond the longest context",
     ),
     ("peak_flops", "low_peak_flops"): ("fewer bits", "16 bits"),
 }
@@ -67,7 +67,7 @@ LABELS = {
     "limit": "What limits them",
     "schedule": "Faster schedule",
     "multiplied": "Linear layers multiply in",
-    "reads": "The context",
+    "reads": "Tokens in cache",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import mean
 
 from llmserve_lab import catalog, running_example
@@ -14,6 +15,7 @@ from llmserve_lab.catalog.evidence.servers import (
 from llmserve_lab.catalog.evidence.serving import (
     BLOCK_COUNTS,
     DEFAULT_SEQS,
+    H100_TOTAL,
     PROFILES,
     SCOUT_BLOCKS,
     SCOUT_GPUS,
@@ -24,11 +26,12 @@ from llmserve_lab.catalog.evidence.serving import (
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.running_example import device, setting
-from llmserve_lab.validation.cache_blocks import predicted, reserve
+from llmserve_lab.validation.cache_blocks import PredictedCount, predicted, reserve
 from llmserve_lab.validation.cache_blocks import room as room_of
 
 BLOCK = int(float(VLLM_BLOCK))  # tokens
 SHARE_NOW = VLLM_MEMORY_SHARE
+GRAPHS = 1 << 30  # bytes of a GPU for CUDA graphs: assumed, where no log says it
 # Bytes of the trial's peak for each slot and entry of the vocabulary: five logs' mean.
 ENTRY_BYTES = round(
     mean(float(log.peak) / float(DEFAULT_SEQS) / log.vocab for log in START_LOGS)
@@ -61,9 +64,38 @@ def num_blocks(share: Cited = MEMORY_SHARE) -> int:
     return int(float(f.NUM_BLOCKS.at(room(share))))
 
 
+def boxed() -> tuple[PredictedCount, ...]:
+    """Nine published counts by the rule: tokens as others of them say, or slots."""
+    found = []
+    for each in predicted():
+        record = each.record
+        scores = float(ENTRY_BYTES * record.seqs * record.model.vocab)
+        kept_ = max(each.reserved_bytes, scores + library_bytes())
+        blocks = room_of(record).kv_blocks(
+            utilisation=float(MEMORY_SHARE), block_tokens=BLOCK, reserved_bytes=kept_
+        )
+        found.append(replace(each, reserved_bytes=kept_, blocks=blocks))
+    return tuple(found)
+
+
 def errors() -> list[float]:
     """Predicted over published, less one, for each of the nine counts."""
-    return [each.error for each in predicted()]
+    return [each.error for each in boxed()]
+
+
+def log_errors() -> list[float]:
+    """Cache of five logs, each by the bytes of a score in the other four, less one.
+
+    Weights are the log's own; so are the libraries of the one with two GPUs.
+    """
+    found = []
+    for log in START_LOGS:
+        others = [float(each.peak) / each.vocab for each in START_LOGS if each != log]
+        left = float(MEMORY_SHARE) * float(H100_TOTAL) - float(log.weights)
+        left -= mean(others) * log.vocab
+        left -= float(log.other) if log.tp > 1 else library_bytes()
+        found.append(left / float(log.cache) - 1)
+    return found
 
 
 def reserves() -> list[float]:
@@ -143,8 +175,12 @@ def beside_at(slots: int) -> float:
     """
     if slots < 1:
         raise ValueError(f"slots must be at least 1, got {slots}")
-    log = log_of(running_example.model().name)
-    return slots * slot_bytes() + float(log.other)
+    return slots * slot_bytes() + library_bytes()
+
+
+def library_bytes() -> float:
+    """What the GPU's libraries take, by the log of the running example."""
+    return float(log_of(running_example.model().name).other)
 
 
 def slot_bytes() -> float:
@@ -169,23 +205,32 @@ def sampling_from() -> int:
     return next(n for n in range(1, 1_024) if beside_at(n) > float(beside_bytes()))
 
 
-def slots_at_full_length(tokens: int, share: Cited = MEMORY_SHARE) -> int:
-    """The largest limit on requests that fits at full length, its own room deducted."""
-    blocks = -(-tokens // BLOCK)
-    slots = 1
-    while with_kept(working_bytes(slots + 1), share) // blocks > slots:
-        slots += 1
-    return slots
+def blocks_with(slots: int, share: Cited = MEMORY_SHARE, graphs: float = 0.0) -> int:
+    """Whole blocks of a server of the running example that has so many slots."""
+    return with_kept(working_bytes(slots) + graphs, share)
 
 
-def slots_by_division(tokens: int, share: Cited = MEMORY_SHARE) -> float:
-    """The same in one division: each request takes its blocks and its slot."""
-    known = room(share)
-    left = float(share) * float(known["usable_bytes"])
-    left -= running_example.model().weight_bytes()
-    left -= float(log_of(running_example.model().name).other)
-    each = -(-tokens // BLOCK) * BLOCK * running_example.model().kv_bytes_per_token()
-    return left / (each + slot_bytes())
+def slots_that_fit(
+    tokens: float, share: Cited = MEMORY_SHARE, graphs: float = 0.0
+) -> int:
+    """The most slots in which so many tokens fit each, their own room deducted.
+
+    The tokens of a batch and the scores of the slots never need room at once, so the
+    smaller of two quotients counts.
+    """
+    known, model = room(share), running_example.model()
+    left = float(share) * float(known["usable_bytes"]) - model.weight_bytes() - graphs
+    each = tokens * model.kv_bytes_per_token()
+    by_tokens = (left - float(beside_bytes())) / each
+    by_slots = (left - library_bytes()) / (each + slot_bytes())
+    return int(min(by_tokens, by_slots))
+
+
+def slots_at_full_length(
+    tokens: int, share: Cited = MEMORY_SHARE, graphs: float = 0.0
+) -> int:
+    """The largest limit on requests that fits at full length, in whole blocks."""
+    return slots_that_fit(-(-tokens // BLOCK) * BLOCK, share, graphs)
 
 
 def served(reserved_tokens: float) -> int:

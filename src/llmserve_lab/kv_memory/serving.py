@@ -24,7 +24,7 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.engine.routing import Target
-from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
+from llmserve_lab.kv_memory.machine import BLOCK, blocks_with
 from llmserve_lab.running_example import cost, model
 from llmserve_lab.workloads import Geometric, poisson_requests
 
@@ -73,12 +73,20 @@ class Routed:
 
 @cache
 def trace(
-    *, seed: int = 0, many: int = NUM_REQUESTS, rate: float = RATE, hot: float = 0.0
+    *,
+    seed: int = 0,
+    many: int = NUM_REQUESTS,
+    rate: float = RATE,
+    hot: float = 0.0,
+    after: int = 0,
 ) -> tuple[Request, ...]:
     """Requests of several assistants: a long system prompt, then a question.
 
-    A share ``hot`` of them is for the first assistant; else all are as popular.
+    A share ``hot`` of them is for the first assistant; else all are as popular. With
+    ``after``, so many come first at the usual rate, all as popular.
     """
+    before = trace(seed=seed + 2, many=after) if after else ()
+    start_s = before[-1].arrival_s if before else 0.0
     rng = np.random.default_rng(seed)
     plain = poisson_requests(
         rate_per_s=rate,
@@ -88,9 +96,13 @@ def trace(
         seed=seed,
     )
     first = np.random.default_rng(seed + 1).random(many) < hot
-    return tuple(
+    later = (
+        replace(each, id=after + each.id, arrival_s=start_s + each.arrival_s)
+        for each in plain
+    )
+    return before + tuple(
         _asked(each, 0 if popular else int(rng.integers(ASSISTANTS)))
-        for each, popular in zip(plain, first, strict=True)
+        for each, popular in zip(later, first, strict=True)
     )
 
 
@@ -139,7 +151,7 @@ def _pool(
         cost(),
         Chunked(BUDGET, max_batch),
         REPLICAS,
-        kv_blocks=num_blocks() if kv_blocks is None else kv_blocks,
+        kv_blocks=blocks_with(max_batch) if kv_blocks is None else kv_blocks,
         block_tokens=BLOCK,
         prefix_caching=True,
         routing=routing,
@@ -165,21 +177,32 @@ def hot_reads() -> float:
 
 
 @cache
+def _hot(name: str, max_batch: int, many: int) -> tuple[float, float]:
+    """Mean time of a token of the popular assistant, and share of tokens found.
+
+    Caches are warm: what comes before the assistant is popular is not counted.
+    """
+    requests = trace(rate=HOT_RATE, hot=HOT, after=WARM, many=many)
+    report = simulate(requests, _pool(ROUTINGS[name], max_batch=max_batch))
+    ids = np.asarray(report.id, dtype=int)  # in the order in which they are complete
+    popular = np.array(
+        [each >= WARM and (requests[each].prefix or (1,))[0] == 0 for each in ids]
+    )
+    written = np.array([requests[each].output_len > 1 for each in ids])
+    spent_s = np.asarray(report.tpot_s)[popular[written]]
+    return float(np.mean(spent_s)), _summed(requests, report, WARM).hit_share
+
+
 def hot_tokens(
     name: str, *, max_batch: int = WIDE_BATCH, many: int = NUM_REQUESTS
 ) -> float:
     """Mean time of a token in the answers of the popular assistant, in seconds."""
-    requests = trace(rate=HOT_RATE, hot=HOT, many=many)
-    report = simulate(requests, _pool(ROUTINGS[name], max_batch=max_batch))
-    ids = np.asarray(report.id, dtype=int)  # in the order in which they are complete
-    popular = np.array([(requests[each].prefix or (1,))[0] == 0 for each in ids])
-    written = np.array([requests[each].output_len > 1 for each in ids])
-    return float(np.mean(np.asarray(report.tpot_s)[popular[written]]))
+    return _hot(name, max_batch, many)[0]
 
 
 def hot_hits(name: str) -> float:
     """Share of all prompt tokens that a cache had in the same run."""
-    return routed(name, rate=HOT_RATE, hot=HOT, max_batch=WIDE_BATCH).hit_share
+    return _hot(name, WIDE_BATCH, NUM_REQUESTS)[1]
 
 
 def step_s(requests: int, held: float) -> float:
@@ -199,7 +222,11 @@ def warm(name: str, *, kv_blocks: int | None = None) -> Routed:
 def without_cache() -> Routed:
     """The same with least-loaded routing, and no prompt found again."""
     pool = Pool(
-        cost(), BUDGET_POLICY, REPLICAS, kv_blocks=num_blocks(), block_tokens=BLOCK
+        cost(),
+        BUDGET_POLICY,
+        REPLICAS,
+        kv_blocks=blocks_with(MAX_BATCH),
+        block_tokens=BLOCK,
     )
     return _summed(trace(), simulate(trace(), pool))
 
@@ -247,7 +274,7 @@ def preempted(
     pool = Pool(
         cost(),
         Chunked(BUDGET, max_batch),
-        kv_blocks=min(kv_blocks, num_blocks()),
+        kv_blocks=min(kv_blocks, blocks_with(FULL_LOAD)),
         block_tokens=BLOCK,
         swap_bytes_per_s=host_bytes_per_s,
     )

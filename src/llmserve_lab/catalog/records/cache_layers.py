@@ -61,9 +61,9 @@ class CacheLayers:
             heads = (spec.n_kv_heads, spec.d_head)
         return cls(
             name=shape.name,
-            kind=kind or shape.attention.kind,
+            kind=kind or spec.kind,
             source=shape.source,
-            kv_elements=shape.attention.kv_elements,
+            kv_elements=spec.kv_elements,
             full_layers=shape.n_layers,
             heads=heads,
             shape=shape,

@@ -18,7 +18,7 @@ STOPS = (
     1024.0, 1200.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0
 )  # fmt: skip
 START = 1200.0  # tokens: prompt and answer of the book's request
-READS = ("within its limit", "beyond its limit")
+READS = ("within the longest context", "beyond the longest context")
 WANTED = 64  # requests of 32,768 tokens: what the goal asks for
 FAR = 32_768.0
 
@@ -39,7 +39,7 @@ def capacity() -> LiveFigure:
     }  # fmt: skip
     return LiveFigure(
         name="capacity",
-        title="The longer each request, the fewer requests fit, until a window is full",
+        title="The longer each request, the fewer requests fit; windows stop the fall",
         chart=charts.capacity,
         controls=(
             *choices(),
@@ -61,12 +61,13 @@ def capacity() -> LiveFigure:
         readouts=(
             banded(Readout("cache_bytes", "Memory left for the cache"), ROOM),
             Readout("request_cache_bytes", "Cache of one request"),
-            banded(Readout("batch_fits", "Requests that fit"), ROOM),
-            Verdict("reads", "The context", "mean_held", "too_long", READS),
+            banded(Readout("batch_fits", "Requests that fit, not rounded"), ROOM),
+            Verdict("reads", "Tokens in cache", "mean_held", "too_long", READS),
         ),
         sentence=(
             "Of the memory {cache_bytes} are left for the cache. A request of "
-            "{mean_held} keeps {request_cache_bytes}, so {batch_fits} fit."
+            "{mean_held} keeps {request_cache_bytes}, so there is room for "
+            "{batch_fits}; only whole ones run."
         ),
         goal=Goal(
             f"let {WANTED} requests of {FAR:,.0f} tokens fit.",

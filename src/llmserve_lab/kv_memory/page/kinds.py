@@ -65,8 +65,8 @@ def kept() -> StaticFigure:
         figure,
         sentence=(
             "Each column is a token of a short text, as high as the bytes that one "
-            "layer keeps of it; light: dropped. The state has no columns, and is not "
-            f"to scale. Below: one layer, {FAR:,} tokens, two bytes a number."
+            "layer keeps of it; light: dropped (of a long text far more is). The state "
+            f"is not to scale. Below: one layer, {FAR:,} tokens, two bytes a number."
         ),
         title="A layer keeps pairs, latents, last tokens, or a state",
         name="kv-memory.kinds",

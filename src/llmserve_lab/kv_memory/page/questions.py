@@ -5,7 +5,13 @@ from __future__ import annotations
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.formula.text import si
 from llmserve_lab.kv_memory import formulas as f
-from llmserve_lab.kv_memory.machine import BLOCK, num_blocks, room, served
+from llmserve_lab.kv_memory.machine import (
+    BLOCK,
+    num_blocks,
+    room,
+    served,
+    slots_that_fit,
+)
 from llmserve_lab.kv_memory.serving import REPLICAS, SYSTEM, step_s, warm
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
 from llmserve_lab.page.question.question import Hint, Question
@@ -48,8 +54,7 @@ def _few() -> int:
 
 
 def _many() -> int:
-    found = wasted(SERVICES[0])
-    return served(found.used / found.share(found.paged[BLOCK]))
+    return slots_that_fit(wasted(SERVICES[0]).paged[BLOCK])
 
 
 def _faster() -> float:
@@ -91,8 +96,9 @@ predict_rate = Question(
     kind="predict",
     prompt=(
         f"The cache of the H100 holds {_few()} of these requests with the reservation "
-        f"and {_many()} with paging. How many times as many tokens a second does the "
-        "server write for all of them together?"
+        f"and {_many()} with paging (each has a slot; the slots take the room of two "
+        "requests). How many times as many tokens a second does the server write for "
+        "all of them together?"
     ),
     choices=("about as many", "3 times as many", "12 times as many"),
     answer=lambda: float(_faster() > 1.5) + float(_faster() > 6),
@@ -116,7 +122,7 @@ predict_routing = Question(
         "the share of prompt tokens found in a cache if they go to the replica that "
         "knows the prompt instead?"
     ),
-    choices=("it stays about the same", "it grows by two thirds", "it grows tenfold"),
+    choices=("it stays about the same", "it grows by about 70 %", "it grows tenfold"),
     answer=lambda: float(
         sum(
             warm("prefix-aware").hit_share > factor * warm("least loaded").hit_share
@@ -189,8 +195,8 @@ window = Question(
 even = Question(
     name="kv-memory.even",
     prompt=(
-        f"{model().name} computes a row in {1e6 * cost().row_s:.2f} µs on the H100, at "
-        "the rates fitted to measured servers, and a token keeps "
+        f"{model().name} computes a token in {1e6 * cost().row_s:.2f} µs on the H100 "
+        "(at the rates of the simulator), and the token keeps "
         f"{model().kv_bytes_per_token():,.0f} bytes. At what bandwidth "
         "to the host's memory does copying a token's cache out and in again take as "
         "long as computing it again?"

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
-from llmserve_lab.kv_memory.machine import num_blocks
+from llmserve_lab.kv_memory.machine import blocks_with
 from llmserve_lab.kv_memory.serving import (
     FEW_BLOCKS,
     FULL_LOAD,
     HOT_RATE,
     LINKS,
     LONG_RUN,
+    MAX_BATCH,
     NUM_REQUESTS,
     ROUTINGS,
     SAFE_BATCH,
@@ -43,6 +44,7 @@ DRAWN = (
     "llama-3.1-8b", "llama-3.1-70b", "deepseek-v3", "mistral-7b-v0.1", "gemma-3-27b",
     "llama-4-scout", "gpt-oss-120b", "qwen3-next-80b",
 )  # fmt: skip
+ENOUGH = blocks_with(FULL_LOAD)  # of an H100 with so many slots
 NAMES = ["least\nloaded", "affinity by\nassistant", "prefix-\naware"]
 
 
@@ -186,7 +188,7 @@ def routing() -> StaticFigure:
             look = {"va": "center", "color": INK.light}
             right.text(1e3 * value + 6, y, f"{1e3 * value:.0f} {part}", **look)
     right.set(xlim=(0, 340), yticks=[], xticks=(0, 100, 200, 300))
-    left.set(xlim=(0, 105), xticks=(0, 50), xlabel="prompt tokens\nfound (%)")
+    left.set(xlim=(0, 105), xticks=(0, 50, 100), xlabel="prompt tokens\nfound (%)")
     right.set_xlabel("time to the first\ntoken (ms)")
     for axes in (left, right):
         axes.invert_yaxis()
@@ -195,7 +197,8 @@ def routing() -> StaticFigure:
         figure,
         sentence=(
             f"Requests {WARM + 1:,} to {LONG_RUN:,} of one run, all assistants equally "
-            "popular. P95: 95 of 100 requests have their first token sooner than this."
+            f"popular; a replica has {MAX_BATCH} slots. P95: 95 of 100 requests have "
+            "their first token sooner than this."
         ),
         title="The replica that knows the prompt answers sooner",
         name="kv-memory.routing",
@@ -219,7 +222,8 @@ def hot() -> StaticFigure:
         figure,
         sentence=(
             f"{HOT_RATE:.0f} requests a second for {NUM_REQUESTS / HOT_RATE:.0f} s, "
-            f"half of them for one assistant. Mean over its answers; a replica has "
+            "half of them for one assistant, after a time in which all were equally "
+            "popular. Mean time per output token (TPOT) of its answers; a replica has "
             f"{WIDE_BATCH:,} slots."
         ),
         title="Affinity floods the replica of a very popular assistant",
@@ -233,7 +237,7 @@ def returns() -> dict[str, Preempted]:
     return swaps | {
         "recompute": preempted(None),
         f"admit {SAFE_BATCH}": preempted(None, max_batch=SAFE_BATCH),
-        "enough blocks": preempted(None, kv_blocks=num_blocks()),
+        f"{ENOUGH:,} blocks": preempted(None, kv_blocks=ENOUGH),
     }
 
 
@@ -260,10 +264,10 @@ def preemption() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=(
-            f"{FULL_LOAD} requests and {FEW_BLOCKS:,} blocks, but {num_blocks():,} in "
-            "the last row. Green: nothing is preempted, in the row above it because "
-            f"at most {SAFE_BATCH} requests run at a time. The pause is between two "
-            "tokens of an answer."
+            f"{FULL_LOAD} requests and {FEW_BLOCKS:,} blocks, but in the last row "
+            "those of a whole H100. Green: nothing is preempted. In the row before the "
+            f"last, at most {SAFE_BATCH} requests run at a time. The pause is between "
+            "two tokens of an answer."
         ),
         title="Admitting fewer requests avoids the pauses",
         name="kv-memory.preemption",

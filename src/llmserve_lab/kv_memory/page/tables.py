@@ -20,20 +20,22 @@ from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import (
     BLOCK,
+    GRAPHS,
     SHARE_NOW,
+    blocks_with,
+    boxed,
     kept,
+    log_errors,
     log_of,
     printed_blocks,
     room,
     scout,
     slots_at_full_length,
-    with_kept,
     working_bytes,
 )
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import STORED_BYTES
 from llmserve_lab.running_example import ANSWER, PROMPT, model
-from llmserve_lab.validation.cache_blocks import predicted
 
 KIB, MIB = 1024.0, float(1 << 20)
 
@@ -47,13 +49,13 @@ def terms() -> Table:
     blocks = int(float(f.NUM_BLOCKS.at(known)))
     size = int(float(known["block_tokens"]))
     rows = [
-        ("memory that the CUDA runtime reports", _gb(float(usable)), usable.source),
-        (f"of it {float(share):.0%} for the server", _gb(allowed), share.source),
-        ("less weights", _gb(-weights), "every parameter stored, two bytes each"),
-        ("less working space", _gb(-float(beside)), beside.source),
+        ("memory that the CUDA runtime reports", _mib(float(usable)), usable.source),
+        (f"of it {float(share):.0%} for the server", _mib(allowed), share.source),
+        ("less weights", _mib(-weights), "every parameter stored, two bytes each"),
+        ("less working space", _mib(-float(beside)), beside.source),
         (
             "left for the cache",
-            _gb(float(f.CACHE_BYTES.at(known))),
+            _mib(float(f.CACHE_BYTES.at(known))),
             "the sum",
         ),
         (
@@ -69,8 +71,8 @@ def terms() -> Table:
     )
 
 
-def _gb(value: float) -> str:
-    return f"{value / 1e9:.2f} GB".replace("-", "−")
+def _mib(value: float) -> str:
+    return f"{value / MIB:,.0f} MiB".replace("-", "−")
 
 
 def start_log() -> Table:
@@ -87,9 +89,8 @@ def start_log() -> Table:
          "--max-num-seqs, --max-num-batched-tokens"),
         ("non-torch memory", _gib(-float(log.other)), "GPUs that share the model"),
         ("Available KV cache memory", _gib(float(log.cache)), "the sum"),
-        ("GPU KV cache size [1]", f"{tokens:,} tokens",
-         "--kv-cache-dtype fp8: twice as many"),
-        ("Maximum concurrency [1]", f"{tokens / length:.1f} × {length:,}",
+        ("computed: tokens [1]", f"{tokens:,}", "--kv-cache-dtype fp8: twice as many"),
+        ("computed: longest requests [1]", f"{tokens / length:.1f} × {length:,}",
          "--max-model-len: only this line"),
     ]  # fmt: skip
     return Table(
@@ -97,8 +98,9 @@ def start_log() -> Table:
         ("line of the log", "size", "changed by"),
         rows,
         notes=(
-            f"Computed here from the line above, for blocks of {BLOCK} tokens: "
-            f"{printed_blocks():,} whole blocks. The server's own had 128 tokens.",
+            f"From the line above, for blocks of {BLOCK} tokens: {printed_blocks():,} "
+            "whole blocks. The server's own had 128 tokens. The log has these lines as "
+            "GPU KV cache size and Maximum concurrency.",
         ),
     )
 
@@ -115,15 +117,18 @@ def peaks() -> Table:
             f"{log.vocab:,}",
             _gib(float(log.peak)),
             f"{per_entry(log):.1f}",
+            f"{100 * error:+.1f} %".replace("-", "−"),
         )
-        for log in START_LOGS
+        for log, error in zip(START_LOGS, log_errors(), strict=True)
     ]
-    columns = ("model [2]", "vocabulary", "peak", "bytes [1]")
+    columns = ("model [2]", "vocabulary", "peak", "bytes [1]", "cache off by [3]")
     name, size = IMAGES_LOG.name, _gib(float(IMAGES_LOG.peak))
     notes = (
         "Bytes of the peak for each slot and each entry of the vocabulary.",
         f"The file has one model more, {name}, with an image encoder and options of "
         f"its own: {size}, or {per_entry(IMAGES_LOG):.1f} bytes, for no known reason.",
+        "Cache predicted with the mean bytes of the other four logs, less the log's "
+        "own; weights are the log's.",
     )
     seqs = f"{float(DEFAULT_SEQS):,.0f} slots"
     caption = f"Peak of the trial batch on a GPU: vLLM 0.11.0, H100s, {seqs}"
@@ -175,53 +180,46 @@ def servers() -> Table:
     each = -(-(PROMPT + ANSWER) // BLOCK)
     seqs = int(float(DEFAULT_SEQS))
     start = log_of(model().name)
-    log = (kept(start), printed_blocks())  # measured
+    command = slots_at_full_length(each * BLOCK, SHARE_NOW, GRAPHS)
     rows = []
-    for what, share, slots, found in (
-        ("this page [1]", MEMORY_SHARE, 128, None),
-        ("a log's settings, by the box", MEMORY_SHARE, seqs, None),
-        ("that log, measured [2]", MEMORY_SHARE, seqs, log),
-        ("today's defaults [3]", SHARE_NOW, seqs, None),
-        *(
-            ("a slot for each", share, slots_at_full_length(each * BLOCK, share), None)
-            for share in (MEMORY_SHARE, SHARE_NOW)
-        ),
+    for what, share, slots, graphs in (
+        ("By hand", MEMORY_SHARE, 128, 0),
+        ("settings of a log, by the box", MEMORY_SHARE, seqs, 0),
+        ("that log, measured [1]", MEMORY_SHARE, seqs, 0),
+        ("today's defaults [2]", SHARE_NOW, seqs, GRAPHS),
+        ("the command of What to set [2]", SHARE_NOW, command, GRAPHS),
     ):
-        rule = working_bytes(slots)
-        beside, blocks = found or (rule, with_kept(rule, share))
+        beside, blocks = working_bytes(slots), blocks_with(slots, share, graphs)
+        if "measured" in what:
+            beside, blocks = kept(start), printed_blocks()
         fit = blocks // each
         rows.append(
-            (what, f"{float(share):.0%}", f"{slots:,}", f"{beside / 1e9:.2f} GB",
-             f"{blocks:,}", f"{fit}", f"{min(fit, slots)}")
+            (what, f"{float(share):.0%}", f"{slots:,}", _mib(beside), f"{blocks:,}",
+             f"{fit}", f"{min(fit, slots)}")
         )  # fmt: skip
-    today = with_kept(working_bytes(seqs), SHARE_NOW)
-    fewer = 1 - today / with_kept(working_bytes(128))
     return Table(
-        f"Llama-3.1-8B on one H100: requests of {PROMPT + ANSWER:,} tokens, "
-        "without an estimate for CUDA graphs",
+        f"Llama-3.1-8B on one H100: requests of {PROMPT + ANSWER:,} tokens",
         ("server", "share", "slots", "working space", "blocks", "room for", "runs"),
         rows,
         notes=(
-            "Eight of the nine servers had 128 slots and one 256; the working space "
-            "is their mean.",
-            f"{_gib(float(start.cache))} of cache, in whole blocks. It is "
-            "one of the five logs from which the bytes of a slot are taken.",
-            f"vllm serve 0.33.0, most GPUs of 70 GB or more: about {fewer:.0%} fewer "
-            "blocks than on this page, before the estimate for CUDA graphs.",
+            f"{_gib(float(start.cache))} of cache, in whole blocks. It is one of the "
+            "five logs from which the bytes of a slot are taken.",
+            "vllm serve 0.33.0, most GPUs of 70 GB or more; one GiB is taken off for "
+            "CUDA graphs, besides the working space.",
         ),
     )
 
 
 def _off(blocks: float, shape: ModelShape, gpus: int) -> str:
-    """Blocks as GB of one GPU, with their sign."""
+    """Blocks as MiB of one GPU, with their sign."""
     size = blocks * BLOCK * shape.kv_bytes_per_token() / gpus
-    return f"{size / 1e9:+.2f}".replace("-", "−")
+    return f"{size / MIB:+,.0f}".replace("-", "−")
 
 
 def counts() -> Table:
-    """Ten published counts of blocks beside what the formula gives for each."""
+    """Ten published counts of blocks beside what the box gives for each."""
     rows = []
-    for each in predicted():
+    for each in boxed():
         record = each.record
         device = "RTX 4090" if record.usable_bytes else "H100"
         rows.append(
@@ -243,7 +241,7 @@ def counts() -> Table:
             _off(blocks - float(SCOUT_BLOCKS), shape, SCOUT_GPUS),
         )
     )  # fmt: skip
-    columns = ("server [2]", "published [1]", "predicted", "off by", "GB a GPU [3]")
+    columns = ("server [2]", "published [1]", "predicted", "off by", "MiB a GPU [3]")
     notes = [
         "; ".join(
             f"{device}: vLLM {log.version}, published {log.published}"
