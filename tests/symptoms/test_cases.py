@@ -101,6 +101,16 @@ def test_a_trial_changes_one_thing(each: Symptom, cause: Cause) -> None:
         assert remedy.change(cause.setup(0)) != cause.setup(0)
 
 
+@pytest.mark.parametrize("seed", (0, 3))
+def test_one_replica_finds_what_the_fleet_has_lost(seed: int) -> None:
+    """So the test of two users has to be made on one replica."""
+    of = case("prefix-cache")
+    fleet = watched(of, "scattered and evicted", seed)
+    clock = watched(of, "prompts differ at the start", seed)
+    assert fleet["hit_share"] < 0.5 and fleet["repeat_hits"] > 0.9
+    assert clock["hit_share"] == clock["repeat_hits"] == 0
+
+
 @each_cause
 def test_a_cap_that_is_tried_binds(each: Symptom, cause: Cause) -> None:
     """Seats below the most that ran before: a cap above them proves nothing."""

@@ -173,8 +173,8 @@ def test_every_remedy_that_the_map_names_is_a_row_of_a_table_it_stands_for() -> 
     assert set(triage.leaves()) == asked | untried
 
 
-def test_both_limits_hold_only_with_smaller_chunks_and_another_replica() -> None:
-    """A large batch: either remedy alone leaves the median or the P99 above its own."""
+def test_neither_smaller_chunks_nor_a_replica_alone_keeps_both_limits() -> None:
+    """So the map asks for the one, and then for the other."""
     of = case("percentiles")
     chunks, replica = (
         tried(of, "a large batch", each).after

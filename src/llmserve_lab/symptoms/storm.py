@@ -51,6 +51,7 @@ def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
         ValueError: a length or the margin is not positive.
     """
     positive("prompt", prompt)
+    positive("spreads", spreads)
     mean = prompt + written_on_average(answer, cv=1) + BLOCK / 2
     return seats_with_room(
         num_blocks() * BLOCK, mean, spreads * sqrt(prompt**2 + answer**2)

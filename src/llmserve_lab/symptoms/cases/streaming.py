@@ -131,18 +131,18 @@ BATCH = Symptom(
             (Sign("itl_p50", least=0.02),),
             (
                 Remedy(
-                    "cap the batch",
-                    True,
-                    changed(policy=Chunked(BUDGET, 64)),
-                    "continuous_batching",
-                    "--max-num-seqs 64",
-                ),
-                Remedy(
                     "smaller chunks",
                     True,
                     changed(policy=Chunked(CHUNK, SEATS)),
                     "continuous_batching",
                     f"--max-num-batched-tokens {CHUNK}",
+                ),
+                Remedy(
+                    "cap the batch",
+                    True,
+                    changed(policy=Chunked(BUDGET, 64)),
+                    "continuous_batching",
+                    "--max-num-seqs 64",
                 ),
                 replace(EIGHT_BITS, helps=False),
                 SECOND,

@@ -126,6 +126,8 @@ def drawn(runs: dict[str, Report], title: str, name: str) -> StaticFigure:
         )
     grid[0][0].set_title("one answer")
     grid[0][1].set_title("tokens of an iteration")
+    for axes in grid[0]:  # of both rows: they share their scale
+        axes.set_ylim(bottom=0)
     for axes in grid[-1]:
         axes.set_xlabel("time since the pause began (s)")
     return StaticFigure.of(figure, sentence=" ".join(said), title=title, name=name)
@@ -143,7 +145,7 @@ def _answer(axes: Any, pause: Pause) -> None:
     text = f"{si(pause.seconds, 's', 2)}\n{pause.reason}"
     look = {"ha": "center", "va": "top", "color": VERMILLION.light, "fontsize": 8.5}
     axes.text(middle, 0.96, text, **high, **look)
-    axes.set(xlim=(-BEFORE_S, AFTER_S), ylim=(0, None))
+    axes.set(xlim=(-BEFORE_S, AFTER_S))
 
 
 def _iterations(axes: Any, report: Report, begin_s: float) -> None:
@@ -158,5 +160,4 @@ def _iterations(axes: Any, report: Report, begin_s: float) -> None:
         axes.plot(lost, [0.8] * len(lost), "v", markersize=5, **above)
         text = "▼ some request is preempted"
         axes.text(AFTER_S, 0.86, text, fontsize=8.5, ha="right", va="bottom", **above)
-    axes.set(ylim=(0, None))
     axes.yaxis.set_major_formatter("{x:,.0f}")
