@@ -70,7 +70,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "symptoms.first": "the batch has too few seats",
-    "symptoms.second": "prompts are read among the decodes",
+    "symptoms.second": "prompts are read in larger chunks among the decodes",
     "symptoms.third": "the prompts differ near their start",
     "symptoms.predict-memory": "most of them are left",
 }

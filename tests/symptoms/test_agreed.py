@@ -107,10 +107,10 @@ def test_a_replica_halves_the_median_of_a_large_batch_and_not_its_p99(
 
 
 @pytest.mark.parametrize("seed", (0, 3))
-def test_larger_chunks_gain_hardly_anything_on_long_prompts(seed: int) -> None:
+def test_larger_chunks_gain_nothing_on_long_prompts(seed: int) -> None:
     """Under the default budget an iteration is bound by arithmetic already."""
     larger = tried(case("first-token"), "long prompts", "larger chunks", seed)
-    assert 1 < larger.factor < 1.05
+    assert 0.95 < larger.factor < 1.02
     log = ran("first-token", 0).report().log
     assert log is not None
     whole = [s for s in log if sum(rows for _, rows, _ in s.chunks) == BUDGET]

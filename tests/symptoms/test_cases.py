@@ -17,6 +17,7 @@ from llmserve_lab.symptoms.case import (
 )
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.dashboard import METRICS, Dashboard
+from llmserve_lab.symptoms.mapped import panel_of
 from llmserve_lab.symptoms.served import WatchedRun
 
 PAIRS = [(each, cause) for each in CASES for cause in each.causes]
@@ -98,6 +99,28 @@ def test_a_trial_changes_one_thing(each: Symptom, cause: Cause) -> None:
     assert watched(each, cause.name).values == cause.setup(0).observe().values
     for remedy in cause.remedies:
         assert remedy.change(cause.setup(0)) != cause.setup(0)
+
+
+@pytest.mark.parametrize("seed", (0, 3))
+def test_one_replica_finds_what_the_fleet_has_lost(seed: int) -> None:
+    """So the test of two users has to be made on one replica."""
+    of = case("prefix-cache")
+    fleet = watched(of, "scattered and evicted", seed)
+    clock = watched(of, "prompts differ at the start", seed)
+    assert fleet["hit_share"] < 0.5 and fleet["repeat_hits"] > 0.9
+    assert clock["hit_share"] == clock["repeat_hits"] == 0
+
+
+@each_cause
+def test_a_cap_that_is_tried_binds(each: Symptom, cause: Cause) -> None:
+    """Seats below the most that ran before: a cap above them proves nothing."""
+    for remedy in cause.remedies:
+        if remedy.name in ("fewer seats", "cap the batch"):
+            before, after = cause.setup(0), remedy.change(cause.setup(0))
+            assert isinstance(before, WatchedRun) and isinstance(after, WatchedRun)
+            seats = int(remedy.option.split()[-1])
+            most = [panel_of(run)["running_most"] for run in (before, after)]
+            assert most[0] > 1.3 * seats and most[1] == seats
 
 
 @pytest.mark.parametrize("seed", (0, 3))

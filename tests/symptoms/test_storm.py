@@ -91,6 +91,18 @@ def test_seats_for_a_known_average_overflow_rarely(answer: int, chosen: int) -> 
         storm.seats_on_average(1000, answer, 0)
 
 
+def test_answers_of_one_length_that_began_at_different_times_overflow_rarely() -> None:
+    """As above, but written to any part with the same probability."""
+    rng, room = np.random.default_rng(6), 600_000
+    mean, margin = 1000 + 8000 / 2, 2 * 8000 / 12**0.5
+    seats = storm.seats_with_room(room, mean, margin)
+    for many, least, most in ((seats, 1 / 80, 1 / 30), (int(room / mean), 0.4, 0.6)):
+        held = (1000 + rng.uniform(0, 8000, (20_000, many))).sum(axis=1)
+        assert least < (held > room).mean() < most
+    with pytest.raises(ValueError, match="margin must be"):
+        storm.seats_with_room(room, mean, 0)
+
+
 LAWS: dict[str, LengthLaw] = {
     "equal": Always(400),
     "geometric": Geometric(400),

@@ -18,7 +18,8 @@ from llmserve_lab.symptoms.dashboard import METRICS, Dashboard
 
 HELPS, NO_HELP = 1.3, 1.25  # times as good, at least and at most
 SEEDS = range(6)  # random loads on which every verdict holds
-PRICES = ("tokens_per_s", "ttft_p50")  # what a remedy may cost
+EVERYWHERE = ("tokens_per_s", "ttft_p50")  # columns of every table
+PRICES = (*EVERYWHERE, "itl_p50")  # what a remedy may cost
 
 
 class Watchable(Protocol):
@@ -147,7 +148,7 @@ class Symptom:
     def shown(self) -> tuple[str, ...]:
         """Metrics of its table: what to read, what is judged, and what it costs."""
         read = (sign.metric for cause in self.causes for sign in cause.signs)
-        return tuple(dict.fromkeys((*read, self.goal, *self.beside, *PRICES)))
+        return tuple(dict.fromkeys((*read, self.goal, *self.beside, *EVERYWHERE)))
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "short_ratio": Metric("latency, short over long answers", "share"),
         "idle_slots": Metric("seats empty while requests wait", "share"),
         "repeat_hits": Metric(
-            "tokens found when another user asks within seconds", "share"
+            "tokens found when another user soon asks the same replica", "share"
         ),
         "gain": Metric("tokens/s, over those without drafts", "×"),
         "scaling": Metric("tokens per GPU, over those before", "×"),

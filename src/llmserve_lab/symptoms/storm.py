@@ -52,11 +52,21 @@ def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
     """
     positive("prompt", prompt)
     positive("spreads", spreads)
-    room = num_blocks() * BLOCK
     mean = prompt + written_on_average(answer, cv=1) + BLOCK / 2
-    # n mean + spreads spread sqrt(n) = room, solved for sqrt(n)
-    margin = spreads * sqrt(prompt**2 + answer**2)
-    root = (sqrt(margin**2 + 4 * mean * room) - margin) / (2 * mean)
+    return seats_with_room(
+        num_blocks() * BLOCK, mean, spreads * sqrt(prompt**2 + answer**2)
+    )
+
+
+def seats_with_room(tokens: float, mean: float, margin: float) -> int:
+    """The most seats n with ``n mean + margin sqrt(n)`` tokens in the cache.
+
+    Raises:
+        ValueError: a mean or the margin is not positive.
+    """
+    positive("mean", mean)
+    positive("margin", margin)
+    root = (sqrt(margin**2 + 4 * mean * tokens) - margin) / (2 * mean)
     return int(root**2)
 
 

@@ -26,6 +26,7 @@ class Goals:
     hits: float = 0.5  # share of the prompt tokens that are looked up
     found: float = 0.1  # of a beginning that comes again at once
     full: float = 0.95  # share of KV blocks in use
+    bits: float = 8.0  # of a number of the cache, where fewer are not tried
     claimed: float = 0.9  # blocks, of those that the GPU could hold
     in_front: float = 0.5  # share of the client's TTFT that the server does not see
 
@@ -35,7 +36,11 @@ Ask = Callable[[Panel, Goals], bool]
 
 @dataclass(frozen=True)
 class Leaf:
-    """A cause, what to try first, and the section that explains it."""
+    """A cause, remedies from the best on, and the section that explains it.
+
+    Remedies are rows of the tables of the cause, joined by ``, or ``; the first helped
+    most. What made it worse is named behind ``; undo ``, and words in brackets say how.
+    """
 
     cause: str
     remedy: str
@@ -58,20 +63,26 @@ PAUSES = "answers-that-pause-two-causes"
 OTHERS = "nine-more-symptoms-and-what-tells-their-causes-apart"
 FAILS = "when-it-fails"
 HEALTHY = Leaf("healthy", "leave the server as it is")
-UNKNOWN = Leaf("none of these", "follow one slow request in a trace", FAILS)
-ELSEWHERE = Leaf("not on this map", "its section above", OTHERS)
-FRONT = Leaf("in front of the engine", "gateway, network, tokenisation", FAILS)
+UNKNOWN = Leaf("none of these", "follow one slow request through the logs", FAILS)
+ELSEWHERE = Leaf("not on this map", "its section in the fold above", OTHERS)
+FRONT = Leaf("in front of the engine", "load balancer, network, tokenisation", FAILS)
 LITTLE = Leaf("little memory for the cache", "a larger share of the memory", STORM)
-OUTGROWN = Leaf("answers outgrow the cache", "fewer seats, or 8 bits", STORM)
+OUTGROWN = Leaf(
+    "answers outgrow the cache", "fewer seats, or 8 bits for the cache", STORM
+)
 OFF = Leaf("caching is off", "turn it on", OTHERS)
-START = Leaf("prompts differ at the start", "what changes goes to the end", OTHERS)
-SCATTERED = Leaf("scattered and evicted", "route each to its replica", OTHERS)
-FULL = Leaf("a full cache", "8 bits, then another replica", OTHERS)
-FEW = Leaf("too few seats", "twice the seats", OTHERS)
+START = Leaf("prompts differ at the start", "move what changes to the end", OTHERS)
+SCATTERED = Leaf(
+    "scattered and evicted", "route to the replica that knows the prompt", OTHERS
+)
+FULL = Leaf("a full cache", "8 bits for the cache", OTHERS)
+FEW = Leaf("too few seats", "more seats in the batch (twice as many)", OTHERS)
 OVERLOAD = Leaf("overload", "another replica, or fewer requests", FAILS)
 LONG = Leaf("long prompts in one piece", "smaller chunks", PAUSES)
-PROMPTS = Leaf("long prompts", "tensor parallelism; undo smaller chunks", OTHERS)
-BATCH = Leaf("a large batch", "cap it, or another replica", OTHERS)
+PROMPTS = Leaf(
+    "long prompts", "tensor parallelism over four GPUs; undo smaller chunks", OTHERS
+)
+BATCH = Leaf("a large batch", "smaller chunks, or cap the batch", OTHERS)
 MIXED = Leaf("prompts among the decodes", "smaller chunks", OTHERS)
 
 G = Goals()
@@ -95,9 +106,9 @@ PERCENTILES = Branch(
     ),
 )
 QUEUED = Branch(
-    f"Is more than {G.full:.0%} of the KV cache in use?",
+    f"Is more than {G.full:.0%} of the KV cache in use, at 16 bits a number?",
     "kv_cache_usage_perc",
-    lambda p, g: p["kv_peak"] > g.full,
+    lambda p, g: p["kv_peak"] > g.full and p.get("cache_bits", 16.0) > g.bits,
     FULL,
     Branch(
         f"Are all seats taken, is the median gap below {1e3 * G.itl_s / 2:.0f} ms, and "
@@ -109,22 +120,17 @@ QUEUED = Branch(
     ),
 )
 PREFIXES = Branch(
-    "Does the counter of queries grow?",
-    "prefix_cache_queries_total",
-    lambda p, g: p["queries"] > 0,
-    Branch(
-        "Is a beginning found that another user sends within seconds?",
-        "the same counters, in a test on one replica",
-        lambda p, g: p["repeat_hits"] > g.found,
-        SCATTERED,
-        START,
-    ),
-    OFF,
+    "Is a beginning found that another user sends within seconds?",
+    "the same counters, in a test on one replica",
+    lambda p, g: p["repeat_hits"] > g.found,
+    SCATTERED,
+    START,
 )
 SERVED = Branch(
-    f"Is the first token later than {G.ttft_s:g} s, and more than {G.queued:.0%} of "
-    "that queue time?",
-    "request_queue_time_seconds beside request_prefill_time_seconds",
+    f"Is the median TTFT above {G.ttft_s:g} s, and more than {G.queued:.0%} of TTFT "
+    "queue time?",
+    "time_to_first_token_seconds; request_queue_time_seconds beside "
+    "request_prefill_time_seconds",
     lambda p, g: p["ttft_p50"] > g.ttft_s and p["queue_share"] > g.queued,
     QUEUED,
     Branch(
@@ -133,7 +139,7 @@ SERVED = Branch(
         lambda p, g: p["long_gaps"] > g.long_gaps,
         LONG,
         Branch(
-            f"Is the first token later than {G.ttft_s:g} s all the same?",
+            f"Is the median TTFT above {G.ttft_s:g} s all the same?",
             "time_to_first_token_seconds",
             lambda p, g: p["ttft_p50"] > g.ttft_s,
             PROMPTS,
@@ -142,13 +148,14 @@ SERVED = Branch(
     ),
 )
 TREE = Branch(
-    "Does the server draft, split its pools or batch statically, or did it just get "
-    "more GPUs?",
+    "Does it guess tokens ahead, split prefill from decode, batch statically or "
+    "spread experts over GPUs, or did it just get more GPUs?",
     "its configuration",
     lambda p, g: p.get("elsewhere", 0.0) > 0,
     ELSEWHERE,
     Branch(
-        f"Does vLLM report less than {1 - G.in_front:.0%} of the TTFT at the client?",
+        f"Is TTFT as vLLM sees it less than {1 - G.in_front:.0%} of that at the "
+        "client?",
         "TTFT at the client beside time_to_first_token_seconds",
         lambda p, g: p.get("in_front", 0.0) > g.in_front,
         FRONT,
@@ -165,11 +172,19 @@ TREE = Branch(
                 OUTGROWN,
             ),
             Branch(
-                f"Do prompts begin alike, and is less than {G.hits:.0%} of them found?",
-                "prefix_cache_hits_total over prefix_cache_queries_total",
-                lambda p, g: p.get("shared", 0.0) > 0 and p["hit_share"] < g.hits,
-                PREFIXES,
-                SERVED,
+                "Do prompts begin alike, and does the counter of tokens looked up "
+                "stand still?",
+                "prefix_cache_queries_total",
+                lambda p, g: p.get("shared", 0.0) > 0 and not p["queries"],
+                OFF,
+                Branch(
+                    "Do prompts begin alike, and are less than "
+                    f"{G.hits:.0%} of their tokens found?",
+                    "prefix_cache_hits_total over prefix_cache_queries_total",
+                    lambda p, g: p.get("shared", 0.0) > 0 and p["hit_share"] < g.hits,
+                    PREFIXES,
+                    SERVED,
+                ),
             ),
         ),
     ),
@@ -224,6 +239,8 @@ TRIED = (  # a case, a cause in it, and the leaf that its runs must be led to
     ("speculation", "a large batch", ELSEWHERE),
     ("more-gpus", "an all-reduce between servers", ELSEWHERE),
     ("more-gpus", "no more work to do", ELSEWHERE),
+    ("hot-expert", "one expert that nearly all choose", ELSEWHERE),
+    ("hot-expert", "few rows in a step", ELSEWHERE),
     ("pools", "too few prefill GPUs", ELSEWHERE),
     ("pools", "too few decode GPUs", ELSEWHERE),
     ("pools", "a slow link", ELSEWHERE),

@@ -62,27 +62,37 @@ def _named(request: Request, assistant: int, clock: bool) -> Request:
 
 
 def _hits(served: WatchedRun, report: Report) -> Mapping[str, float]:
-    """Prompt tokens looked up and found, and found where the prompt came again."""
+    """Prompt tokens looked up and found, and found where the prompt came again.
+
+    It came again to the same replica, within seconds: another one cannot know it.
+    """
     looked_up = served.pool.prefix_caching
     by_id = {each.id: each for each in served.requests}
     prompts, again = 0, [0.0, 0.0]
-    last = dict[int, float]()
+    last, where = dict[tuple[int, int], float](), _replicas(report)
     for number, at_s, hits in sorted(
         zip(report.id, report.arrival_s, report.hit_tokens, strict=True),
         key=lambda each: each[1],
     ):
         request = by_id[int(number)]
         prompts += request.prompt_len
-        before_s = last.get(request.user)
+        asked = request.user, where[int(number)]
+        before_s = last.get(asked)
         if before_s is not None and 1.0 <= at_s - before_s <= SOON_S:
             again[0] += float(hits)
             again[1] += request.prompt_len
-        last[request.user] = float(at_s)
+        last[asked] = float(at_s)
     return {
         "hit_share": float(report.hit_tokens.sum()) / prompts,
         "queries": float(prompts) if looked_up else 0.0,
         "repeat_hits": again[0] / again[1] if again[1] else 0.0,
     }
+
+
+def _replicas(report: Report) -> dict[int, int]:
+    """The replica that read each prompt."""
+    assert report.log is not None, "every watched run keeps its log"
+    return {of: s.replica for s in report.log for of, _, _ in s.chunks}
 
 
 def _cached(seed: int) -> Watchable:
@@ -156,7 +166,7 @@ PREFIX = Symptom(
             _clock,
             (Sign("queries", least=1.0), Sign("repeat_hits", most=0.1)),
             (
-                Remedy("move the time to the end", True, _time_last, "kv_memory"),
+                Remedy("move what changes to the end", True, _time_last, "kv_memory"),
                 Remedy(
                     "a second replica",
                     False,

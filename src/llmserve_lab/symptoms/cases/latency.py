@@ -32,7 +32,7 @@ def calm(seed: int) -> Watchable:
 
 def _long_prompts(seed: int) -> Watchable:
     prompts = Bounded(law=Lognormal(mean=LONG_PROMPT, cv=0.2), high=100_000)
-    requests = poisson(rate_per_s=LONG_RATE, many=80, seed=seed, prompt=prompts)
+    requests = poisson(rate_per_s=LONG_RATE, many=MANY, seed=seed, prompt=prompts)
     return WatchedRun(requests, server())
 
 
@@ -84,12 +84,12 @@ FIRST_TOKEN = Symptom(
     causes=(
         Cause(
             "long prompts",
-            "0.12 requests/s, prompts of 40,000 tokens",
+            "0.12 requests/s, prompts of 40,000 tokens, answers of 200",
             _long_prompts,
             (Sign("queue_share", most=0.5),),
             (
                 Remedy(
-                    "cut one model over four GPUs",
+                    "tensor parallelism over four GPUs",
                     True,
                     _on_four,
                     "tensor_parallel",

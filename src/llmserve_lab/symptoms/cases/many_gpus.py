@@ -109,7 +109,7 @@ GPUS = Symptom(
         Cause(
             "an all-reduce between servers",
             f"{CLIENTS} clients, 1,000 + 200 tokens, one model cut over two servers of "
-            "four GPUs with one network port each",
+            "four GPUs with one network card each",
             lambda seed: _closed(TWO_SERVERS, CLIENTS, seed),
             (Sign("total", most=0.9),),
             (
@@ -121,7 +121,7 @@ GPUS = Symptom(
                     "--data-parallel-size 2",
                 ),
                 Remedy(
-                    "a network port for every GPU",
+                    "a network card for every GPU",
                     True,
                     _laid_out(replace(TWO_SERVERS, nics=4)),
                     "parallelism",
@@ -142,7 +142,7 @@ GPUS = Symptom(
             (
                 Remedy("twice the traffic", True, _twice_the_traffic, "parallelism"),
                 Remedy(
-                    "one group of eight on NVLink",
+                    "one group of eight in one server",
                     False,
                     _laid_out(GpuLayout(tp=8)),
                     "tensor_parallel",

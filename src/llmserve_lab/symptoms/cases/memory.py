@@ -11,7 +11,7 @@ from llmserve_lab.engine import Chunked, Report
 from llmserve_lab.kv_memory.machine import SHARE_NOW, num_blocks
 from llmserve_lab.running_example import share
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
-from llmserve_lab.symptoms.cases.latency import MACHINE
+from llmserve_lab.symptoms.cases.latency import MACHINE, SECOND
 from llmserve_lab.symptoms.dashboard import steady_window_s
 from llmserve_lab.symptoms.served import (
     BUDGET,
@@ -92,6 +92,7 @@ STORM = Symptom(
                     f"--max-num-seqs {SAFE}",
                 ),
                 EIGHT_BITS,
+                replace(SECOND, helps=True),
                 Remedy(
                     "a larger share of the memory",
                     False,
@@ -131,7 +132,7 @@ STORM = Symptom(
             ),
         ),
     ),
-    beside=("recomputed",),
+    beside=("recomputed", "itl_p50"),
 )
 
 
@@ -206,4 +207,5 @@ IDLE_MATH = Symptom(
             ),
         ),
     ),
+    beside=("itl_p50",),
 )

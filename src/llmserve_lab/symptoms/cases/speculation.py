@@ -9,7 +9,7 @@ from llmserve_lab.engine import Acceptance, Chunked, Report, Speculation
 from llmserve_lab.kv_memory.machine import BLOCK
 from llmserve_lab.speculative.machine import SMALL, draft_cost, fits, usual
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
-from llmserve_lab.symptoms.cases.latency import MACHINE
+from llmserve_lab.symptoms.cases.latency import MACHINE, SECOND
 from llmserve_lab.symptoms.dashboard import steady_tokens_per_s
 from llmserve_lab.symptoms.served import (
     BUDGET,
@@ -22,7 +22,7 @@ from llmserve_lab.symptoms.served import (
 )
 from llmserve_lab.workloads import Always
 
-DRAFTS = 9
+DRAFTS, SHORTER = 9, 3
 TEXT, WRITTEN = 200, 400  # tokens of a prompt and its answer
 Law = Callable[[], Acceptance]  # looked up when it is needed
 
@@ -83,6 +83,13 @@ def _drafting(n_draft: int, law: Law | None = None) -> Callable[[Watchable], Wat
     return change
 
 
+FEWER = Remedy(
+    f"{SHORTER} drafts instead of {DRAFTS}",
+    True,
+    _drafting(SHORTER),
+    "speculative_decoding",
+    "num_speculative_tokens",
+)
 SPECULATION = Symptom(
     key="speculation",
     title="Speculative decoding that slows down",
@@ -107,6 +114,7 @@ SPECULATION = Symptom(
                     _drafting(DRAFTS, usual),
                     "speculative_decoding",
                 ),
+                FEWER,
                 Remedy("fewer clients", False, with_clients(1), "speculative_decoding"),
             ),
         ),
@@ -116,6 +124,7 @@ SPECULATION = Symptom(
             _drafts(usual, 256, 384),
             (Sign("acceptance", least=0.25),),
             (
+                FEWER,
                 Remedy(
                     "no drafts in large batches",
                     True,
@@ -123,13 +132,7 @@ SPECULATION = Symptom(
                     "speculative_decoding",
                     "num_speculative_tokens_per_batch_size",
                 ),
-                Remedy(
-                    "more drafts",
-                    False,
-                    _drafting(2 * DRAFTS),
-                    "speculative_decoding",
-                    f"num_speculative_tokens {2 * DRAFTS}",
-                ),
+                SECOND,
             ),
         ),
     ),

@@ -19,8 +19,10 @@ from llmserve_lab.symptoms.served import (
 )
 from llmserve_lab.workloads import Bounded, Geometric, Lognormal
 
+CROWD_BUDGET = 2048  # tokens of an iteration of the server that preempts
 UNCUT = 65_536  # a token budget that cuts no prompt of these runs
 CROWD, FEW = 256, 32  # clients
+BINDS = 7  # seats, fewer than the most that run
 ROOMY = 128  # seats, below storm.seats_on_average of 1,000 + 2,000 tokens
 
 
@@ -33,7 +35,7 @@ def _books(seed: int) -> Watchable:
 def _crowded(seed: int) -> Watchable:
     # In a shorter run start and end decide what a cap does to the rate.
     requests = backlog(many=6 * CROWD, seed=seed, answer=Geometric(2000))
-    return WatchedRun(requests, server(Chunked(2048, SEATS)), clients=CROWD)
+    return WatchedRun(requests, server(Chunked(CROWD_BUDGET, SEATS)), clients=CROWD)
 
 
 PAUSES = Symptom(
@@ -65,9 +67,9 @@ PAUSES = Symptom(
                 Remedy(
                     "fewer seats",
                     False,
-                    changed(policy=Chunked(UNCUT, 100)),
+                    changed(policy=Chunked(UNCUT, BINDS)),
                     "kv_memory",
-                    "--max-num-seqs 100",
+                    f"--max-num-seqs {BINDS}",
                 ),
             ),
         ),
@@ -80,7 +82,7 @@ PAUSES = Symptom(
                 Remedy(
                     "fewer seats",
                     True,
-                    changed(policy=Chunked(2048, ROOMY)),
+                    changed(policy=Chunked(CROWD_BUDGET, ROOMY)),
                     "kv_memory",
                     f"--max-num-seqs {ROOMY}",
                 ),
@@ -129,18 +131,18 @@ BATCH = Symptom(
             (Sign("itl_p50", least=0.02),),
             (
                 Remedy(
+                    "smaller chunks",
+                    True,
+                    changed(policy=Chunked(CHUNK, SEATS)),
+                    "continuous_batching",
+                    f"--max-num-batched-tokens {CHUNK}",
+                ),
+                Remedy(
                     "cap the batch",
                     True,
                     changed(policy=Chunked(BUDGET, 64)),
                     "continuous_batching",
                     "--max-num-seqs 64",
-                ),
-                Remedy(
-                    "smaller chunks",
-                    True,
-                    changed(policy=Chunked(2048, SEATS)),
-                    "continuous_batching",
-                    "--max-num-batched-tokens 2048",
                 ),
                 replace(EIGHT_BITS, helps=False),
                 SECOND,

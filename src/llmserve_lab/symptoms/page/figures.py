@@ -76,7 +76,5 @@ def arrivals() -> StaticFigure:
         f"{leaves_s - SHOWN_S:.0f} s later. The grey area counts both: requests times "
         "seconds in the queue."
     )
-    title = (
-        "Arrivals above admissions: the gap up is the queue, the gap across its time"
-    )
+    title = "Arrivals above admissions: upright the queue, across the time in it"
     return StaticFigure.of(figure, sentence=said, title=title, name="symptoms.arrivals")

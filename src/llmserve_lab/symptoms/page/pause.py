@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 BEFORE_S, AFTER_S = 0.8, 1.6  # seconds shown around the begin of the pause
+AGAIN_S = 0.25  # a shorter gap is not shaded
 WORST, ALIKE = 90, 0.02  # percentile over answers; what counts as the same pause
 
 
@@ -100,7 +102,7 @@ def _reason(report: Report, number: int, begin_s: float, end_s: float) -> str:
     if any(each.id == number and each.kind == "preempted" for each in inside.events):
         return "preempted"
     rows = max(s.load.rows for s in log if begin_s <= s.start_s < end_s)
-    return f"one iteration of\n{rows:,} tokens"
+    return f"iteration of\n{rows:,} tokens"
 
 
 @figure_style()
@@ -109,7 +111,7 @@ def drawn(runs: dict[str, Report], title: str, name: str) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, grid = plt.subplots(
-        len(runs), 2, figsize=(5.6, 3.7), sharex=True, squeeze=False
+        len(runs), 2, figsize=(5.6, 3.7), sharex=True, sharey="col", squeeze=False
     )
     said, most_s = [], min(map(worst_s, runs.values()))
     for (left, right), (who, report) in zip(grid, runs.items(), strict=True):
@@ -124,6 +126,8 @@ def drawn(runs: dict[str, Report], title: str, name: str) -> StaticFigure:
         )
     grid[0][0].set_title("one answer")
     grid[0][1].set_title("tokens of an iteration")
+    for axes in grid[0]:  # of both rows: they share their scale
+        axes.set_ylim(bottom=0)
     for axes in grid[-1]:
         axes.set_xlabel("time since the pause began (s)")
     return StaticFigure.of(figure, sentence=" ".join(said), title=title, name=name)
@@ -135,10 +139,13 @@ def _answer(axes: Any, pause: Pause) -> None:
     axes.step(shown, np.arange(len(shown)), where="post", color=BLUE.light)
     axes.axvspan(0, pause.seconds, color=VERMILLION.light, alpha=0.15, linewidth=0)
     middle, high = pause.seconds / 2, {"transform": axes.get_xaxis_transform()}
+    for begin, end in pairwise(shown):
+        if end - begin > AGAIN_S and begin > 0:  # it stands still once more
+            axes.axvspan(begin, end, color=VERMILLION.light, alpha=0.07, linewidth=0)
     text = f"{si(pause.seconds, 's', 2)}\n{pause.reason}"
     look = {"ha": "center", "va": "top", "color": VERMILLION.light, "fontsize": 8.5}
     axes.text(middle, 0.96, text, **high, **look)
-    axes.set(xlim=(-BEFORE_S, AFTER_S), ylim=(0, None))
+    axes.set(xlim=(-BEFORE_S, AFTER_S))
 
 
 def _iterations(axes: Any, report: Report, begin_s: float) -> None:
@@ -147,20 +154,10 @@ def _iterations(axes: Any, report: Report, begin_s: float) -> None:
     times = [each.end_s - begin_s for each in inside.steps]
     rows = [each.load.rows for each in inside.steps]
     axes.fill_between(times, rows, step="pre", color=GREEN.light, alpha=0.6)
-    high = 1.25 * max(rows)
     lost = [e.time_s - begin_s for e in inside.events if e.kind == "preempted"]
     if lost:
-        axes.plot(
-            lost, [0.93 * high] * len(lost), "v", color=VERMILLION.light, markersize=5
-        )
-        axes.text(
-            AFTER_S,
-            0.98 * high,
-            "▼ some request is preempted",
-            color=VERMILLION.light,
-            fontsize=8.5,
-            ha="right",
-            va="bottom",
-        )
-    axes.set(ylim=(0, 1.12 * high if lost else high))
+        above = {"transform": axes.get_xaxis_transform(), "color": VERMILLION.light}
+        axes.plot(lost, [0.8] * len(lost), "v", markersize=5, **above)
+        text = "▼ some request is preempted"
+        axes.text(AFTER_S, 0.86, text, fontsize=8.5, ha="right", va="bottom", **above)
     axes.yaxis.set_major_formatter("{x:,.0f}")

@@ -43,7 +43,7 @@ SEATS = ("the prompts are long", "the batch has too few seats", "the KV cache is
 MIXED = (
     "requests are preempted",
     "the batch is too large",
-    "prompts are read among the decodes",
+    "prompts are read in larger chunks among the decodes",
 )
 FINDS = (
     "prefix caching is off",

@@ -40,12 +40,12 @@ def storm() -> StepFigure:
                 Cells(table="blocks", x2="x2", text="text"),
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
-                Ticks(table="again", grows=True, thick=6),
+                Ticks(table="again", grows=True, thick=8),
             ),
             height=190,
         ),
         logs=logs,
-        start=len(moments) - 1,  # the finding: C and D stand still, then again
+        start=_returned(four),  # C and D have stood still and are computed again
         stills=((four, 1), (four, len(moments) - 1), (two, len(_moments(two)) - 1)),
         legend={
             **{
@@ -72,6 +72,12 @@ def _moments(name: str) -> list[int]:
         at for at, frame in enumerate(played) if any(frame.ids(kind) for kind in kinds)
     }
     return sorted({0, *found, len(played) - 1})
+
+
+def _returned(name: str) -> int:
+    """Place, among the moments shown, of the last return from a preemption."""
+    moments, played = _moments(name), frames(name)
+    return max(at for at, of in enumerate(moments) if played[of].ids("admitted"))
 
 
 def _log(name: str) -> StepLog:

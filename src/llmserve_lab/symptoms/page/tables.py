@@ -88,9 +88,8 @@ def tried_on(key: str) -> Table:
     columns = ("cause and remedies", "verdict", *words)
     loads = [f"{each.name}: {each.load}" for each in of.causes]
     notes = [f"Healthy: {of.healthy_load}. {'; '.join(loads)}."]
-    named = dict.fromkeys(_option(each.remedy) for each in done if each.remedy.option)
-    if named:
-        notes.append(f"In vLLM: {'; '.join(named)}.")
+    if named := _options([each.remedy for each in done if each.remedy.option]):
+        notes.append(f"In vLLM: {named}.")
     if key == "preemption-storm":  # the first table
         notes.append(f"{WRITTEN}.")
     caption = (
@@ -100,11 +99,17 @@ def tried_on(key: str) -> Table:
     return Remedies(caption, columns, rows, notes=notes)
 
 
-def _option(remedy: Remedy) -> str:
-    """What is turned in vLLM; a size that the row names is not said again."""
-    sized = remedy.words != remedy.name
-    option = remedy.option.split()[0] if sized else remedy.option
-    return f"{remedy.name}: {option}"
+def _options(remedies: Sequence[Remedy]) -> str:
+    """What is turned in vLLM for which remedies, every option once.
+
+    A size that the row names is not said again.
+    """
+    found = dict[str, dict[str, None]]()
+    for each in remedies:
+        sized = each.words != each.name
+        option = each.option.split()[0] if sized else each.option
+        found.setdefault(option, {})[each.name] = None
+    return "; ".join(f"{option}: {', '.join(of)}" for option, of in found.items())
 
 
 def verdict(trial: RemedyTrial) -> str:
