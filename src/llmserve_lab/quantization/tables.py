@@ -192,18 +192,14 @@ def step_parts(bits: Bits, batch: int) -> dict[str, float]:
 
 
 def step_line(bits: Bits, batch: int) -> str:
-    """The sum of a step in ms as it is written out: what is small is one term."""
+    """The sum of a step in ms: the longer and half of the shorter, caches, fixed."""
     ms = {name: 1e3 * seconds for name, seconds in step_parts(bits, batch).items()}
-    if batch == 1:
-        terms = [ms["read weights"], ms["fixed time"]]
-        digits = 2
-    else:
-        shorter, longer = sorted((ms["read weights"], ms["compute layers"]))
-        terms = [longer, shorter / 2, ms["read cache"], ms["fixed time"]]
-        digits = 1
-    terms.append(ms["step"] - sum(terms))
-    written = " + ".join(f"{each:.{digits}f}" for each in terms)
-    return f"{written} = {ms['step']:.{digits}f}"
+    digits = 2 if batch == 1 else 1
+    shorter, longer = sorted((ms["read weights"], ms["compute layers"]))
+    caches = ms["attention"] + ms["read cache"] + ms["requests"]
+    terms = (longer, shorter / 2, caches, ms["fixed time"])
+    one, other, *rest = (f"{each:.{digits}f}" for each in terms)
+    return f"({one} + {other}) + {' + '.join(rest)} = {ms['step']:.{digits}f}"
 
 
 def steps_table() -> Table:
@@ -227,7 +223,8 @@ def _off() -> str:
         )
         said.append(f"{name}, {batch}: {found.short}")
     return (
-        f"Errors of the whole step: {'; '.join(said)}. Its terms: not measured alone."
+        f"Errors of the whole step, on other models, at most 128 requests: "
+        f"{'; '.join(said)}. Its terms: not measured alone."
     )
 
 
