@@ -21,7 +21,7 @@ from llmserve_lab.quantization.speed import (
     served,
 )
 
-CALIBRATION, HELD_OUT = 1024, 256  # tokens
+CALIBRATION, HELD_OUT = 512, 256  # tokens
 CALIBRATED = ("int4", "mxfp4", "nvfp4")
 BOTH = ("int8", "fp8", "mxfp4", "nvfp4")  # the products may run in these
 LOUD, LOUD_TIMES = 4, 100.0  # planted outlier channels of activations
@@ -68,6 +68,7 @@ def errors() -> dict[str, dict[str, float]]:
         of.forward(tokens)
         for of, tokens in ((model, text), (model, calibration), (loud, text))
     )
+    inputs = tm.layer_inputs(model, calibration)
     found = {}
     for key in ("bf16", "int8", "fp8", "int4", "mxfp4", "nvfp4"):
         scheme = SCHEMES[key]
@@ -79,7 +80,7 @@ def errors() -> dict[str, dict[str, float]]:
             "logits": tm.logit_error(right, nearest, text),
         }
         if key in CALIBRATED:
-            better = tm.rounded_by_gptq(model, scheme, calibration)
+            better = tm.rounded_by_gptq(model, scheme, calibration, seen=inputs)
             found[key]["gptq"] = tm.logit_error(right, better, text)
             found[key]["gptq seen"] = tm.logit_error(seen, better, calibration)
         if key in BOTH:
