@@ -5,7 +5,7 @@ import pytest
 
 from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.quantization import outliers
-from llmserve_lab.quantization.codecs import INT4
+from llmserve_lab.quantization.codecs import BF16, E2M1, E4M3, E5M2, INT4
 from llmserve_lab.quantization.page import stills
 from llmserve_lab.quantization.schemes import Scheme, quantize
 from tests.page import drawn
@@ -28,23 +28,27 @@ def test_a_point_lies_at_the_bits_that_its_matrix_takes(
         assert error == outliers.ordinary_error(made, kept.dequantize())
 
 
-def test_a_filled_point_was_measured_on_the_gpu_that_the_legend_says() -> None:
+def test_a_measured_point_stands_under_the_gpu_that_it_was_measured_on() -> None:
     """Model Optimizer 0.21.1 was timed on an H200, TensorRT-LLM 0.9 on an H100."""
-    left = drawn.panels(stills.gains)[0]
-    words = [text.get_text() for text in left.texts]
-    gpu = {word.split(": ")[0]: word.split(": ")[1] for word in words if ": H" in word}
-    new = {
-        round(float(rates[n]) / float(papers.RATES["bf16"][n]), 6)
-        for rates in papers.RATES.values()
-        for n in rates
-    }
-    old = {
-        round(float(g), 6) for each in papers.OLD_GAINS.values() for g in each.values()
-    }
-    marked = [line for line in left.lines if line.get_marker() not in ("None", "_", "")]
-    assert marked
-    for line in marked:
-        hollow = line.get_markerfacecolor() == "none"
-        found = {round(float(y), 6) for y in line.get_ydata()}
-        assert found <= (old if hollow else new)
-    assert gpu == {"filled": "H200", "open": "H100"}
+    step, newer, older = drawn.panels(stills.gains)
+    assert [panel.get_title().split()[-1] for panel in (step, newer, older)] == [
+        "H100",
+        "H200",
+        "H100",
+    ]
+    assert all(line.get_marker() == "None" for line in step.lines)
+    for ink, key in (("blue", "int4"), ("vermillion", "fp8")):
+        rates = papers.RATES
+        new = [(n, float(rates[key][n]) / float(rates["bf16"][n])) for n in rates[key]]
+        assert np.asarray(drawn.lines(newer)[ink][0]) == pytest.approx(np.array(new))
+        old = [(n, float(gain)) for n, gain in papers.OLD_GAINS[key].items()]
+        assert np.asarray(drawn.lines(older)[ink][0]) == pytest.approx(np.array(old))
+
+
+def test_more_bits_of_exponent_put_a_larger_part_of_the_numbers_near_zero() -> None:
+    """Two, four, five and eight bits: the part below a hundredth of the largest."""
+    near = []
+    for each in (E2M1, E4M3, E5M2, BF16):
+        positive = each.numbers()[each.numbers() > 0]
+        near.append(float(np.mean(positive < each.largest / 100)))
+    assert near == sorted(near) and near[0] == 0

@@ -1,12 +1,14 @@
 """Priced exposures are the engine's own times, whatever the machine."""
 
+import random
+
 import numpy as np
 import pytest
 
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation import MeasuredRow, dense_rows
 from llmserve_lab.validation.__main__ import SAMPLE
-from llmserve_lab.validation.exposure import exposures_of, run
+from llmserve_lab.validation.exposure import exposures_of, exposures_of_all, run
 from llmserve_lab.validation.protocol import protocol_of
 from llmserve_lab.validation.rows import every
 from llmserve_lab.validation.unit_work import bill_of, cost_of
@@ -40,6 +42,25 @@ def test_rows_priced_together_are_those_priced_alone() -> None:
         assert times.tpot[place] == pytest.approx(counted.tpot.seconds(cost))
         ttft_s = counted.ttft.seconds(cost) + machine.client_s
         assert times.ttft[place] == pytest.approx(ttft_s)
+
+
+def test_rows_that_go_alike_are_counted_as_if_each_had_been_run() -> None:
+    """In FP4 the cache has more blocks; it matters only where they run out."""
+    rows = [row for row in dense_rows() if row.clients == 8 and row.tp == 1]
+    few = random.Random(3).sample(rows, 4)
+    twice = [row for row in rows if any(_sent(row) == _sent(one) for one in few)]
+    shared = exposures_of_all(twice, [protocol_of(row) for row in twice])
+    assert len({id(each) for each in shared}) < len(twice)
+    for row, counted in zip(twice, shared, strict=True):
+        alone = exposures_of(row)
+        for mine, own in ((counted.ttft, alone.ttft), (counted.tpot, alone.tpot)):
+            assert np.array_equal(mine.rows, own.rows)
+            assert np.array_equal(mine.share, own.share)
+            assert (mine.pairs, mine.kv_tokens) == (own.pairs, own.kv_tokens)
+
+
+def _sent(row: MeasuredRow) -> tuple[object, ...]:
+    return row.engine, row.prompt_len, row.output_len, row.clients
 
 
 def test_a_token_takes_one_iteration_and_what_comes_between() -> None:

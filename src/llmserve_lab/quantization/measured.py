@@ -157,11 +157,10 @@ def decode_if_prompts_kept(weights: str, batch: int) -> float:
     return (1 - prompts) / (1 / rate_gain(weights, batch)[0] - prompts)
 
 
-def prompts_if_decode_gained(weights: str, batch: int) -> float:
-    """Measured speed of the prompts over BF16, had decode gained what it should."""
+def prompts_if_decode_kept(weights: str, batch: int) -> float:
+    """Measured time of the prompts over BF16, had decode been as fast as in BF16."""
     prompts = prompts_share(batch)
-    decode = (1 - prompts) / decode_gain(weights, batch)
-    return prompts / (1 / rate_gain(weights, batch)[0] - decode)
+    return (1 / rate_gain(weights, batch)[0] - (1 - prompts)) / prompts
 
 
 def rates_table() -> Table:

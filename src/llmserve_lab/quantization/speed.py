@@ -148,15 +148,20 @@ def overtaken(first: Bits, second: Bits, *, context: int, most: int = 4096) -> i
 
 
 def overtaken_between(first: Bits, second: Bits, *, context: int) -> tuple[int, int]:
-    """Least and most of that batch if an assumption were another, one at a time.
+    """Least and most of that batch if assumptions were others, in any combination.
 
-    Nothing of the shorter of reading and computing is hidden, or all of it; or the
-    peak of ``second`` is reached in full.
+    Of the shorter of reading and computing nothing is hidden, half or all; the peak of
+    ``second`` is reached as fitted, or in full.
     """
-    costs = served(first), served(second)
-    pairs = [tuple(replace(c, overlap=hidden) for c in costs) for hidden in (0.0, 1.0)]
-    pairs.append((costs[0], served(second, exponent=1.0)))
-    found = [_level(one, other, context=context) for one, other in pairs]
+    found = [
+        _level(
+            replace(served(first), overlap=hidden),
+            replace(served(second, exponent=exponent), overlap=hidden),
+            context=context,
+        )
+        for hidden in (0.0, 0.5, 1.0)
+        for exponent in (None, 1.0)
+    ]
     return min(found), max(found)
 
 

@@ -91,14 +91,20 @@ def rounded_to_nearest(of: Transformer, scheme: Scheme) -> Transformer:
 
 
 def rounded_by_gptq(
-    of: Transformer, scheme: Scheme, calibration: np.ndarray
+    of: Transformer,
+    scheme: Scheme,
+    calibration: np.ndarray,
+    *,
+    seen: Mapping[tuple[str, int], Array] | None = None,
 ) -> Transformer:
     """The same by GPTQ, block by block, each on what the rounded blocks before it give.
 
-    ``calibration`` are the token ids [n] of one text.
+    ``calibration`` are the token ids [n] of one text; ``seen`` is what the layers of
+    the model itself get to see of it, where that is known.
     """
     for block in range(of.shape.n_layers):
-        seen = layer_inputs(of, calibration)
+        if block or seen is None:
+            seen = layer_inputs(of, calibration)
         for name in matrices(of):
             weight = of.weights.arrays[name][block]
             better = gptq(weight.T, seen[name, block], scheme).T

@@ -110,6 +110,32 @@ def exposures_of(
     return Exposures(_exposed(loads, waiting), _exposed(loads, decoding), mean_output)
 
 
+def exposures_of_all(
+    rows: Sequence[MeasuredRow], protocols: Sequence[Protocol]
+) -> list[Exposures]:
+    """The same for many rows; what the engine would do alike, it does once.
+
+    Rows are alike by policy, requests and clients where the cache holds whatever all
+    clients can have in it, or has as many blocks.
+    """
+    found: dict[tuple[object, ...], Exposures] = {}
+    return [
+        found[key]
+        if key in found
+        else found.setdefault(key, exposures_of(row, protocol=p))
+        for row, p in zip(rows, protocols, strict=True)
+        for key in [_alike(row, p)]
+    ]
+
+
+def _alike(row: MeasuredRow, protocol: Protocol) -> tuple[object, ...]:
+    """What decides how a row's benchmark goes, iteration by iteration."""
+    longest = -(-(row.prompt_len + row.output_len) // BLOCK_TOKENS) + 1
+    blocks = min(protocol.kv_blocks(row), (row.clients + 1) * longest)
+    sent = row.public, row.prompt_len, row.output_len, row.clients
+    return protocol.policy, *sent, blocks
+
+
 def run(
     row: MeasuredRow,
     cost: IterationCost,

@@ -18,7 +18,7 @@ from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.exposure import (
     Exposure,
     Exposures,
-    exposures_of,
+    exposures_of_all,
     overlapped,
 )
 from llmserve_lab.validation.protocol import Protocol, protocol_of
@@ -100,10 +100,7 @@ class Predictor:
             [protocol_of(row) for row in rows] if protocols is None else protocols
         )
         self.exposures = tuple(
-            [
-                exposures_of(row, protocol=protocol)
-                for row, protocol in zip(self.rows, self.protocols, strict=True)
-            ]
+            exposures_of_all(self.rows, self.protocols)
             if exposures is None
             else exposures
         )

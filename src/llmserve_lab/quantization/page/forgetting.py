@@ -101,7 +101,7 @@ def _error_rows(
     """The error of each choice, on one scale; that of the chosen one grows with it.
 
     Nothing is lost in frame 0. In frame 1 the attention is as it was before, in frame 2
-    it adds up to one again; the other choices stand where they end.
+    it adds up to one again; then the other choices are shown as well.
     """
     whole = head.output()
     ends = {name: head.error(each) for name, each in kept.items()}
@@ -111,8 +111,11 @@ def _error_rows(
     for at, (name, end) in enumerate(ends.items()):
         upper = round(FIRST + at * 1.2 * THICK, 3)
         low, middle = round(upper + THICK, 3), upper + THICK / 2
-        names.append({"x": 0, "y": middle, "text": name})
-        spans: list[tuple[float, Row]] = [(end, {})]
+        at_end: Row = {"since": 2}
+        names.append(
+            {"x": 0, "y": middle, "text": name} | ({} if name == chosen else at_end)
+        )
+        spans: list[tuple[float, Row]] = [(end, at_end)]
         if name == chosen:
             spans = [
                 (0.0, {"until": 1}),

@@ -29,14 +29,15 @@ FIELD_INKS = {"sign": GREY, "exponent": VERMILLION, "mantissa": BLUE}
 WHOLE = ("integer", GREEN)  # two's complement: no bit is a sign alone
 BATCHES = tuple(range(1, 257))
 THIN = 0.004  # of the picture: what two neighbouring lines are apart at least
-CHOICES: dict[
-    str, tuple[str, Ink, str, dict[str, tuple[float, float]]]
-] = {  # weights: name, ink, its points, where it is written for each cache
-    "int4": ("INT4", BLUE, "o", {"bf16": (5, 1.83), "fp8": (6, 1.87)}),
-    "fp8": ("FP8", VERMILLION, "s", {"bf16": (0.95, 1.525), "fp8": (1, 1.53)}),
-    "bf16": ("16-bit", GREEN, "", {"bf16": (1, 1), "fp8": (1, 1.05)}),
+CHOICES: dict[Bits, tuple[str, Ink, float, float]] = {  # name, ink, where it stands
+    Bits("int4"): ("INT4 weights", BLUE, 5, 1.81),
+    Bits("fp8"): ("FP8 weights", VERMILLION, 0.95, 1.5),
+    Bits("bf16", "fp8"): ("FP8 cache", GREEN, 4, 1.06),
 }
-CACHE_NAMES = {"bf16": "16 bits", "fp8": "FP8"}
+RUNS: dict[str, tuple[str, Ink, str, float, float]] = {  # the same, and its points
+    "int4": ("INT4", BLUE, "o", 0.95, 0.87),
+    "fp8": ("FP8", VERMILLION, "s", 14, 1.37),
+}
 MATRICES = {  # planted outlier columns: what the matrix is like, its ink and dash
     NUM_OUTLIERS: ("four outlier columns", VERMILLION, (4.6, 0.56), "-"),
     0: ("no outliers", BLUE, (4.67, 0.125), "--"),
@@ -115,7 +116,7 @@ def layouts() -> StaticFigure:
         figure,
         sentence=(
             "Integers lie at equal distances. Floating-point numbers crowd near zero: "
-            "the more exponent bits, the more of them."
+            "the more exponent bits, the larger the part of them."
         ),
         title="Exponent bits put numbers near zero; integers lie evenly",
         name="quantization.layouts",
@@ -168,93 +169,86 @@ def groups() -> StaticFigure:
             f"Lines: INT4. Without outliers (like most weights) the error falls from "
             f"{usual[first]:.0%} to {usual[last]:.0%}, with four outlier columns (like "
             f"activations) from {spoilt[0]:.0%} to {spoilt[-1]:.0%}. Diamonds: other "
-            f"formats on the same two matrices, in FP8 equally far off. The axis is "
+            f"formats on the same two matrices; the two of FP8 coincide. The axis is "
             f"broken."
         ),
-        title="Smaller groups cost up to one bit more; with outliers they save most",
+        title="Smaller groups cost up to one bit more; with outliers they help most",
         name="quantization.groups",
     )
 
 
-def _lines(axes: Any, cache: str) -> None:
-    """Speed of a step over 16 bits against the batch, with one format of the cache."""
-    for weights, (name, ink, _, place) in CHOICES.items():
-        gains = [gain(Bits(weights, cache), batch) for batch in BATCHES]
-        if (weights, cache) != ("bf16", "bf16"):
-            axes.plot(BATCHES, gains, "-", color=ink.light)
-            axes.text(*place[cache], f"{name} weights", color=ink.light)
+def _panel(axes: Any, title: str, ticks: tuple[int, ...]) -> None:
     axes.axhline(1, color=GREY.light, lw=1)
-    axes.set(xscale="log", xlim=(0.85, 300), ylim=(0.68, 2.15))
+    axes.set(xscale="log", xlim=(0.8 * ticks[0], 1.25 * ticks[-1]), ylim=(0.65, 2.0))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_xticks([1, 4, 16, 64, 256])
+    axes.set_xticks(ticks)
     axes.minorticks_off()
-    axes.set_title(f"cache in {CACHE_NAMES[cache]}", fontsize=9.5)
+    axes.set_title(title, fontsize=9)
 
 
-def _points(axes: Any) -> None:
-    """Measured runs: those of a newer engine on an H200, of an older on an H100."""
-    for weights, (_, ink, shape, _) in CHOICES.items():
-        if weights not in papers.OLD_GAINS:
-            continue
-        both = {n: rate_gain(weights, n) for n in papers.RATES["bf16"]}
-        new = {n: seen for n, (seen, _) in both.items()}
-        old = {n: float(g) for n, g in papers.OLD_GAINS[weights].items()}
-        look = {"color": ink.light, "ms": 6, "clip_on": False}
-        axes.plot(list(new), list(new.values()), shape, **look)
-        said = [said for _, said in both.values()]
-        dash = {"color": ink.light, "ms": 13, "mew": 1.6, "clip_on": False}
-        axes.plot(list(both), said, "_", **dash)
-        axes.vlines(list(both), list(new.values()), said, color=ink.light, lw=0.8)
-        axes.plot(list(old), list(old.values()), shape, mfc="none", **look)
-    last = max(papers.RATES["bf16"])
-    for y, word in zip(rate_gain("int4", last), ("measured", "formula"), strict=True):
-        axes.text(0.72 * last, y, word, color=BLUE.light, ha="right", va="center")
-
-
-def _crossing() -> tuple[int, int, int]:
-    """Requests from which on FP8 beats INT4: the formula's, and at least and most."""
+def _lines(axes: Any) -> tuple[int, int, int]:
+    """A step by the formula against the batch; where INT4 and FP8 are level."""
+    for bits, (name, ink, *place) in CHOICES.items():
+        gains = [gain(bits, batch) for batch in BATCHES]
+        axes.plot(BATCHES, gains, "-", color=ink.light)
+        axes.text(*place, name, color=ink.light)
     four, eight = Bits("int4"), Bits("fp8")
-    between = overtaken_between(four, eight, context=TOKENS)
-    return overtaken(four, eight, context=TOKENS), *between
+    level = overtaken(four, eight, context=TOKENS)
+    least, most = overtaken_between(four, eight, context=TOKENS)
+    axes.axvline(level, color=GREY.light, lw=1, ls=":")
+    axes.axvspan(least, most, color=GREY.light, alpha=0.18, lw=0)
+    return level, least, most
+
+
+def _newer(axes: Any) -> None:
+    """Whole runs on an H200: measured, and by the formula for the same run."""
+    for weights, (name, ink, shape, *place) in RUNS.items():
+        batches = list(papers.RATES["bf16"])
+        both = [rate_gain(weights, batch) for batch in batches]
+        look = {"color": ink.light, "ms": 5}
+        axes.plot(batches, [seen for seen, _ in both], shape + "-", **look)
+        axes.plot(batches, [said for _, said in both], "--", color=ink.light, lw=1)
+        axes.text(*place, name, color=ink.light)
+
+
+def _older(axes: Any) -> None:
+    """What an older engine was measured at, on an H100."""
+    for weights, (_, ink, shape, *_) in RUNS.items():
+        old = papers.OLD_GAINS[weights]
+        gains = [float(each) for each in old.values()]
+        axes.plot(list(old), gains, shape + "-", color=ink.light, ms=5)
 
 
 @figure_style()
 def gains() -> StaticFigure:
-    """Speed of a decode step over 16 bits against the batch, and measured runs."""
+    """Speed over 16 bits against the batch: a step by the formula, measured runs."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, panels = plt.subplots(1, 2, figsize=(5.6, 2.9), sharey=True)
-    level, least, most = _crossing()
-    for axes, cache in zip(panels, CACHE_NAMES, strict=True):
-        _lines(axes, cache)
-        axes.axvline(level, color=GREY.light, lw=1, ls=":")
-        axes.axvspan(least, most, color=GREY.light, alpha=0.18, lw=0)
-    _points(panels[0])
-    panels[0].text(0.95 * least, 2.06, f"level: about {level}", color=GREY.light,
-                   ha="right", va="center")  # fmt: skip
-    for y, said in ((0.93, "filled: H200"), (0.83, "open: H100")):
-        panels[0].text(0.95, y, said, color=GREY.light, va="center")
+    figure, panels = plt.subplots(
+        1, 3, figsize=(6.2, 2.7), sharey=True, width_ratios=(1.5, 1, 1)
+    )
+    _panel(panels[0], "formula: a step, H100", (1, 4, 16, 64, 256))
+    _panel(panels[1], "measured: runs, H200", (1, 8, 64))
+    _panel(panels[2], "older engine, H100", (2, 8, 32, 64))
+    level, least, most = _lines(panels[0])
+    _newer(panels[1])
+    _older(panels[2])
     panels[0].set_ylabel("times as fast as 16 bits")
-    figure.supxlabel(f"requests in the batch (log), {TOKENS:,} tokens each",
-                     fontsize=9.5, color=GREY.light)  # fmt: skip
-    ends = {
-        bits: [gain(bits, batch) for batch in (1, BATCHES[-1])]
-        for bits in (Bits("int4"), Bits("fp8"), Bits("bf16", "fp8"))
-    }
-    told = [f"{one:.2f} to {many:.2f}" for one, many in ends.values()]
+    figure.supxlabel("requests in the batch (log)", fontsize=9.5, color=GREY.light)
+    ends = [[gain(bits, batch) for batch in (1, BATCHES[-1])] for bits in CHOICES]
+    told = [f"{one:.2f} to {many:.2f}" for one, many in ends]
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Lines: a decode step on an H100 by the formula, unpacking free: INT4 "
+            f"Left, a decode step, {TOKENS:,} tokens a request, unpacking free: INT4 "
             f"weights gain {told[0]} times from 1 to {BATCHES[-1]} requests, FP8 "
-            f"weights {told[1]}, an FP8 cache {told[2]}. Points: measured runs of "
-            f"NVIDIA's engine with prompts, circles INT4, squares FP8 (0.15 on an "
-            f"H200, 0.9 on an H100). The lines are not their prediction: the "
-            f"formula's for the same filled run is the dash at its place. Pale: INT4 "
-            f"and FP8 are level from {least} to {most} requests, by what is assumed."
+            f"weights {told[1]}, an FP8 cache {told[2]}. INT4 and FP8 are level at "
+            f"{level} requests (dotted), by other assumptions at {least} to {most} "
+            f"(pale). Middle and right, whole runs with prompts in two versions of "
+            f"NVIDIA's engine; dashed, the formula for the middle ones."
         ),
-        title="As the batch grows, the gain of few-bit weights melts; that of an FP8 "
-        "cache grows",
+        title="As the batch grows, few-bit weights gain less and an FP8 cache more; "
+        "measured, INT4 can even lose",
         name="quantization.gains",
     )
 
