@@ -10,7 +10,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
     },
     "capacity.idle": {
         "round up": (20 / 50) / (20 / 60),
-        "the share that is idle": 2,
+        "the share that is not used": 2,
     },
     "capacity.backlog": {
         "go on serving": 30 / 10,
