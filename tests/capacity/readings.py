@@ -10,7 +10,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
     },
     "capacity.idle": {
         "round up": (20 / 50) / (20 / 60),
-        "the share that is idle": 2,
+        "the share that is not used": 2,
     },
     "capacity.backlog": {
         "go on serving": 30 / 10,
@@ -60,7 +60,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "capacity.idle": (
         "At the peak 50 requests per second arrive, on average 20",
-        "serves 12 per second",
+        "goodput of 12 per second",
         "share of their capacity is used",
     ),
     "capacity.backlog": (
@@ -70,7 +70,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "How many requests wait",
     ),
     "capacity.even": (
-        "takes 30 ms of a GPU that costs 4 dollars an hour, or 50 ms of an older one",
+        "takes 30 ms of the time of a GPU that costs 4 dollars an hour, or 50 ms",
         "Below what hourly price",
         "the older one the cheaper",
     ),

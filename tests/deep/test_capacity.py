@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.capacity import pools, runs, triangle
+from llmserve_lab.capacity import mlperf, pools, runs, triangle
 from llmserve_lab.capacity.autoscaling import scaled
 from llmserve_lab.capacity.deployment import grid
 from llmserve_lab.capacity.level import ServiceLevel
@@ -67,6 +67,10 @@ def test_a_mix_carries_what_is_stored(mix: pools.GpuMix) -> None:
 
 def test_the_hour_is_what_the_simulations_give() -> None:
     assert recorded()["hour"] == as_stored(runs.hour_all())
+
+
+def test_the_engine_beside_the_benchmark_is_what_is_stored() -> None:
+    assert recorded()["mlperf"] == as_stored(mlperf.compared())
 
 
 def test_the_fates_are_those_of_the_search() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from llmserve_lab.capacity import pools, runs, triangle
+from llmserve_lab.capacity import mlperf, pools, runs, triangle
 from llmserve_lab.capacity.record import RECORD
 
 
@@ -20,6 +20,7 @@ def written() -> str:
         "hour": runs.hour_all(),
         "search": runs.searched_all(),
         "near": runs.near_all(),
+        "mlperf": mlperf.compared(),
     }
     text = json.dumps(found, separators=(",", ":"))
     return text.replace("]],", "]],\n").replace("},", "},\n") + "\n"

@@ -95,7 +95,7 @@ class Candidate:
 def grid(
     *,
     devices: Iterable[str] = tuple(HOURLY),
-    tps: Iterable[int] = (2, 4, 8),
+    tps: Iterable[int] = (1, 2, 4, 8),
     replicas: Iterable[int] = range(1, 10),
     rows: Iterable[int] = (512, 2048),
     model: str = "llama-3.1-70b",

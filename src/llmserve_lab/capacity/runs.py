@@ -17,7 +17,7 @@ from llmserve_lab.capacity.pools import asked as poisson
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import HOUR_S, MINUTE_S, azure_hour
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
-from llmserve_lab.engine import Chunked, Request, simulate
+from llmserve_lab.engine import Chunked, Pool, Request, simulate
 
 LOW, HIGH = 10.0, 40.0  # requests per second, before the burst and in it
 UP_MIN, RAMP_MIN, DOWN_MIN, LASTS_MIN = 5.0, 3.0, 18.0, 30.0
@@ -28,7 +28,7 @@ TARGETS: dict[str, tuple[Signal, float]] = {
     "waiting requests, 5 a replica": ("queue", 5.0),
     "KV cache in use, 80%": ("kv", 0.8),
     "KV cache in use, 10%": ("kv", 0.1),
-    "P90 of TTFT, 0.5 s": ("ttft", 0.5),
+    "TTFT of nine in ten, 0.5 s": ("ttft", 0.5),
     "requests under way, 35 a replica": ("requests", 35.0),
 }
 
@@ -117,9 +117,11 @@ def slots() -> int:
     return policy.max_batch
 
 
-def little(rate: float) -> tuple[float, float]:
-    """Mean latency on one H100 at a rate, and by Little's law requests under way."""
-    report = simulate(poisson(LOADS[0], rate), pool("llama-3.1-8b", "h100-sxm"))
+def little(rate: float, replicas: int = 1) -> tuple[float, float]:
+    """Mean latency on H100s at a rate, and by Little's law requests under way."""
+    one = pool("llama-3.1-8b", "h100-sxm")
+    several = Pool(one.cost, one.policy, replicas=replicas)
+    report = simulate(poisson(LOADS[0], rate), several)
     latency_s = float(report.latency_s.mean())
     return latency_s, rate * latency_s
 

@@ -28,11 +28,32 @@ from llmserve_lab.page.table import Table
 
 MOST_REQUESTS = 10**6  # of one run
 RATES = (1.0, 5.0, 13.8)
-UNSEEN = Unmeasured("no measured row tells at which rate a promise is kept")
+UNSEEN = Unmeasured("no measured run tells at which rate this promise is kept")
 CHARGED = Unmeasured("no measured row was charged by input and output apart")
 WAITED = Unmeasured("no measured row tells how long prompts waited for their turn")
 WAITS = (0.2, 0.5, 0.8)
 WARM_S = 20.0  # of the run, until the batch has filled
+
+
+def gpus() -> Table:
+    """Table of the GPUs of the page: memory, bandwidth, arithmetic, price."""
+    rows = []
+    for key, price in HOURLY.items():
+        each = catalog.accelerator(key)
+        peak = each.peak("bf16")
+        rows.append(
+            (
+                short(key),
+                Sourced(f"{float(each.hbm_bytes) / 1e9:.0f}", each.hbm_bytes),
+                Sourced(f"{float(each.hbm_bw) / 1e12:.2f}", each.hbm_bw),
+                Sourced(f"{float(peak) / 1e12:,.0f}", peak),
+                Sourced(f"{float(price):.2f}", price),
+                price.source.split(", ")[-1][:7],
+            )
+        )
+    columns = ("GPU", "memory, GB", "TB/s", "TFLOP/s, 16 bits", "$/hour", "as of")
+    caption = "The GPUs of this page, SXM: memory and its bandwidth, arithmetic, price"
+    return Table(caption, columns, rows)
 
 
 def prices() -> Table:
@@ -146,7 +167,9 @@ def search_table(most: int = 6) -> Table:
         for each in tried[:most]
     ]
     columns = ("deployment", "GPUs", "$ an hour", "the level")
-    return Table("The dearest of those that were run", columns, rows, band=UNSEEN)
+    return Table(
+        "The dearest of those that were run, simulated", columns, rows, band=UNSEEN
+    )
 
 
 def waits_table() -> Table:

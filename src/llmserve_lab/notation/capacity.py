@@ -12,13 +12,13 @@ tail_tpot = Positive(
     r"\mathrm{TPOT}_{90}", "s", "TPOT that nine in ten requests do not exceed"
 )
 prompt_gpu_s = Positive(
-    r"g_{\mathrm{in}}", "s/request", "GPU time that a prompt adds to the iterations"
+    r"g_{\mathrm{in}}", "s/request", "GPU time that a prompt adds to its steps"
 )
 answer_gpu_s = Positive(
     r"g_{\mathrm{out}}", "s/request", "GPU time of an answer: its share of the steps"
 )
 replica_rate = Positive(
-    r"\lambda_{1}", "request/s", "goodput of one replica: the rate it carries in time"
+    r"\lambda_{1}", "request/s", "goodput of one replica: a rate of arrivals"
 )
 input_cost = Quantity(
     r"\mathrm{cost}_{\mathrm{in}}",
@@ -41,10 +41,12 @@ used_share = Share(
 paid_cost = Quantity(
     r"\mathrm{cost}_{\mathrm{paid}}",
     "dollar/Mrequest",
-    "cost of a million requests, idle time included",
+    "cost of a million requests, unused capacity included",
 )
 mean_rate = Positive(r"\overline{\lambda}", "request/s", "mean rate of arrivals")
-peak_rate = Positive(r"\lambda_{\max}", "request/s", "highest rate of arrivals")
+peak_rate = Positive(
+    r"\lambda_{\max}", "request/s", "highest rate of arrivals: mean of the busiest hour"
+)
 n_replicas = Count(r"R_{\mathrm{rep}}", "dimensionless", "replicas")
 service_s = Positive(
     r"\overline{S}", "s/request", "mean time that a request occupies a server"

@@ -66,9 +66,9 @@ PAID_COST = Formula(
     result=q.paid_cost,
     expr=lambda busy_cost, used_share: busy_cost / used_share,
     uses=(BUSY_COST, USED_SHARE),
-    title="Cost of a million requests, idle time included",
+    title="Cost of a million requests, unused capacity included",
     source="the same dollars for fewer requests",
-    holds="a GPU costs as much idle as busy",
+    holds="a GPU costs as much unused as used",
 )
 EVEN_PRICE = Formula(
     result=q.even_price,

@@ -25,13 +25,11 @@ from llmserve_lab.page.palette import GREY, SERIES
 TOKEN = QuantityAxis(
     q.tail_tpot,
     "ms",
-    words="TPOT of nine in ten at most, log",
+    words="TPOT of nine in ten, log",
     domain=(3, 300),
     log=True,
 )
-MONEY = QuantityAxis(
-    q.busy_cost, words="cost of a million requests, log", domain=(10, 10_000), log=True
-)
+MONEY = QuantityAxis(q.busy_cost, words="cost, log", domain=(10, 10_000), log=True)
 KEPT, LATE, SLOW = "keeps both targets", "TTFT missed", "TPOT missed"
 INKS = {KEPT: SERIES[0], LATE: SERIES[2], SLOW: SERIES[1]}
 TARGET = Landmark("TPOT target", q.tpot_target)

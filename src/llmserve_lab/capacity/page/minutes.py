@@ -108,7 +108,7 @@ def _rate(at: int, arrived: list[int]) -> Row:
     """Two minutes of arrivals."""
     both = arrived[at : min(at + 2, LAST)]
     rate = sum(both) / (len(both) * WINDOW_S)
-    faint = 0.4 + 0.6 * min(1.0, rate / HIGH)
+    faint = 0.6 + 0.4 * min(1.0, rate / HIGH)
     cell = _cell(at, at + len(both), ARRIVE, "compute", f"{rate:.0f}")
     return cell | {"faint": round(faint, 2)}
 
@@ -118,7 +118,7 @@ def _missed(at: int, run: Stored, arrived: list[int]) -> Row:
     end = min(at + 2, LAST)
     share = sum(run.missed[at:end]) / sum(arrived[at:end])
     row = _cell(at, end, MISS, "other", f"{100 * share:.0f}")
-    return row | {"faint": round(0.05 + 0.95 * share, 2)}
+    return row | {"faint": round(0.6 + 0.4 * share, 2)}
 
 
 def _runs(run: Stored) -> list[Row]:

@@ -54,14 +54,15 @@ def opening() -> StaticFigure:
     axes.stairs(ready, edges, color=GREEN.light, label="serve", **filled)
     axes.stairs(both, edges, baseline=ready, color=GREY.light, label="start", **filled)
     axes.set(xlim=(0, len(ready)), xlabel="minute", ylabel="replicas")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return StaticFigure.of(
         figure,
         sentence=(
             f"As the bench opens, {kept:.0%} of the requests keep both targets, "
-            f"for {hours:.2f} GPU-hours."
+            f"for {hours:.2f} GPU-hours until the last answer. The bars show the "
+            "replicas at the end of each whole minute."
         ),
-        title="Replicas that start too late for a burst of ten minutes",
+        title="In ten minutes with a burst replicas start too late",
         name="capacity.bench",
     )
 

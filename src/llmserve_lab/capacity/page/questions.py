@@ -94,7 +94,7 @@ predict_signal = Question(
     prompt=(
         "A replica of Llama-3.1-8B on an H100 keeps its targets up to 13.8 requests "
         "per second. The rate rises from 10 to 40 per second within three minutes. "
-        "Which signal of the engine asks for more replicas first?"
+        "Which signal of the server asks for more replicas first?"
     ),
     choices=IN_TIME,
     answer=lambda: 2.0,
@@ -118,7 +118,7 @@ busy = Question(
     name="capacity.busy",
     prompt=(
         f"A replica costs {PRICE:g} dollars an hour and serves {RATE:g} requests per "
-        "second in time. What do a million requests cost, in dollars, if it is always "
+        "second. What do a million requests cost, in dollars, if it is always "
         "busy?"
     ),
     answer=_busy,
@@ -140,7 +140,7 @@ idle = Question(
     name="capacity.idle",
     prompt=(
         f"At the peak {PEAK:g} requests per second arrive, on average {MEAN:g}; a "
-        f"replica serves {RATE_1:g} per second in time. Enough replicas for the peak "
+        f"replica has a goodput of {RATE_1:g} per second. Enough replicas for the peak "
         "stand all day. What share of their capacity is used?"
     ),
     answer=_used,
@@ -156,7 +156,7 @@ idle = Question(
         ),
         Hint(
             lambda: 1 - _used(),
-            "That is the share that is idle.",
+            "That is the share that is not used.",
         ),
     ),
 )
@@ -187,7 +187,7 @@ backlog = Question(
 even = Question(
     name="capacity.even",
     prompt=(
-        f"In its pool, an answer takes {1e3 * FAST:g} ms of a GPU that costs {DEAR:g} "
+        f"An answer takes {1e3 * FAST:g} ms of the time of a GPU that costs {DEAR:g} "
         f"dollars an hour, or {1e3 * SLOW:g} ms of an older one. Below what hourly "
         "price, in dollars, is the older one the cheaper?"
     ),

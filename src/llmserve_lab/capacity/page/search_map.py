@@ -27,7 +27,7 @@ def fates(rows: int = triangle.ROWS) -> StaticFigure:
     found = runs.searched()
     shown = {each: fate for each, fate in found.fates.items() if each.rows == rows}
     kinds = sorted({(each.device, each.tp) for each in shown}, key=_dearest)
-    figure, axes = plt.subplots(figsize=(4.9, 3.4))
+    figure, axes = plt.subplots(figsize=(4.9, 3.5))
     for each, fate in shown.items():
         ink = next(ink for fates, ink in FATES.values() if fate in fates)
         at = each.replicas, kinds.index((each.device, each.tp))

@@ -101,7 +101,10 @@ def hour() -> StaticFigure:
             textcoords="offset points",
             color=ink.light,
         )
-    axes.set(xlabel="minute of the recording", xlim=(0, end))
+    axes.set(
+        xlabel=f"minute of the recording ({MINUTE_S / times:.0f} s played faster)",
+        xlim=(0, end),
+    )
     axes.set_ylim(0, 1.05 * times * rates.max())
     axes.set_ylabel("requests per second")
     return StaticFigure.of(
@@ -132,7 +135,7 @@ def whole_day(replica_rate: float) -> StaticFigure:
         color=GREEN.light,
         lw=5,
         baseline=None,
-        label="by the hour",
+        label="capacity by the hour",
     )
     axes.axhline(
         max(needed) * replica_rate,
@@ -156,7 +159,7 @@ def whole_day(replica_rate: float) -> StaticFigure:
             f"{max(needed)} replicas all day use {used:.0%} of what is paid for, "
             f"replicas by the hour {better:.0%}."
         ),
-        title="Replicas that stand for the peak are idle at night",
+        title="Replicas that stand for the peak are hardly used at night",
         name="capacity.day",
     )
 
@@ -189,14 +192,8 @@ def signals() -> StaticFigure:
     axes.set(xlim=(0, 1.35), xlabel="share of requests that miss a target")
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    for text, ink, at in (("cold start 180 s", VERMILLION, 1), ("30 s", BLUE, 2)):
-        axes.annotate(
-            text,
-            (0.98, 0.24 - 0.1 * at),
-            xycoords="axes fraction",
-            color=ink.light,
-            ha="right",
-        )
+    for text, ink, at in (("cold start 180 s", VERMILLION, 0), ("30 s", BLUE, 0.75)):
+        axes.annotate(text, (at, 1.03), xycoords="axes fraction", color=ink.light)
     best = max(runs.TARGETS, key=lambda each: runs.scaled_run(each).kept)
     slow, fast = (runs.scaled_run(best, each) for each in (runs.SLOW_S, runs.FAST_S))
     return StaticFigure.of(
@@ -205,7 +202,7 @@ def signals() -> StaticFigure:
             f"Even the best signal ({best}) misses {1 - slow.kept:.0%} with a cold "
             f"start of {runs.SLOW_S:.0f} s, but {1 - fast.kept:.1%} with "
             f"{runs.FAST_S:.0f} s. "
-            "GPU-h: GPU-hours rented in the half hour."
+            "GPU-h: GPU-hours rented in the half hour; none has no start to wait for."
         ),
         title="With a slow start every signal comes too late",
         name="capacity.signals",
