@@ -56,3 +56,25 @@ def test_the_target_is_kept_by_the_measured_iteration() -> None:
 
 def test_attention_is_slower_than_the_engine_takes_it() -> None:
     assert 0.5 < timed.attention_share() < 0.7205
+
+
+@pytest.mark.parametrize("rows", [256, 384, 512])
+def test_the_gap_that_rows_correct_is_the_target_on_the_line_of_the_timed(
+    rows: int,
+) -> None:
+    small = next(e for e in timed.shown() if e.chunk == 256).measured_s
+    large = timed.at_the_end().measured_s
+    on_line = small + (large - small) * (rows - 256) / 256
+    assert timed.correctable_s(rows) * on_line / large == pytest.approx(TARGET_S)
+
+
+@pytest.mark.parametrize("rows", [255, 513])
+def test_rows_beside_those_that_were_timed_are_refused(rows: int) -> None:
+    with pytest.raises(ValueError, match=f"rows must be from 256 to 512, got {rows}"):
+        timed.correctable_s(rows)
+
+
+def test_attention_is_about_half_of_what_the_engine_lacks() -> None:
+    largest = max(timed.shown(), key=lambda each: each.chunk)
+    for each in (largest, timed.in_one_piece()):
+        assert timed.attention_part(each) == pytest.approx(0.5, abs=0.08)

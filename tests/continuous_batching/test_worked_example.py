@@ -242,25 +242,6 @@ def test_the_first_budget_is_better_than_the_bound_unless_launches_are_hidden() 
     assert 1 < rival.per_s(bare) / first.per_s(bare) < 1.05
 
 
-@pytest.mark.parametrize("slower", [1.3, 1.7, 2.5])
-def test_a_corrected_budget_keeps_the_target_on_the_server_that_was_measured(
-    slower: float,
-) -> None:
-    """On a server whose rows cost more; the decodes have their rows in the budget."""
-    fast = machine.replayed()
-    slow = replace(fast, row_s=slower * fast.row_s, pair_s=slower * fast.pair_s)
-    rest_s = worked.chunk_parts(LONG, slow)["rest"]
-
-    def gap_s(rows: int) -> float:
-        chunk = IterationLoad.of(chunk=rows - machine.DECODES, context=LONG)
-        return slow.seconds(machine.calm().plus(chunk))
-
-    measured_s = gap_s(tuning.budget())
-    rows = tuning.corrected(measured_s, rest_s=rest_s)
-    assert gap_s(rows) <= TARGET_S < gap_s(rows + tuning.TILE)
-    assert (rows < tuning.budget()) is (measured_s > TARGET_S)
-
-
 def test_the_margin_is_borrowed_from_runs_of_little_attention() -> None:
     """Both are shares of computing: of the linear layers and attention alone."""
     chunk = tuning.budget() - machine.DECODES

@@ -26,9 +26,9 @@ KEPT: dict[str, list[str]] = {
     "continuous_batching": [
         "‘longest answer’ ‘with slots’ slots idle_many",
         "‘before every’ ‘with slots’ slots prompt answer sat_factor",
-        "long freeze",
+        "long freeze timed_whole",
         (
-            "budget ‘most about’ gap_small later ‘later later_least’ later_least "
+            "budget gap_small ‘most timed_gap’ timed_gap later ‘later later_least’ later_least "
             "later_most"
         ),
         "‘not a’ target fits_start fits_end",

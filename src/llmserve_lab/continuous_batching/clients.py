@@ -207,7 +207,7 @@ def choices_table() -> Table:
         ("saturated tokens/s", *(f"{each.per_s():,.0f}" for each in settings)),
     ]
     note = (
-        f"Predicted. Of these prompts and this model nothing was measured. Launches: "
+        f"Predicted; no server was measured with such prompts. Launches: "
         f"recorded up to {budget()} rows, each by itself above. Saturated: usual "
         "requests alone, which never cease to wait."
     )

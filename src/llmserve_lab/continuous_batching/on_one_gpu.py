@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from llmserve_lab.catalog.evidence import one_h100
-from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, LONG, replayed
+from llmserve_lab.continuous_batching.machine import (
+    GRAPH_ROWS,
+    LONG,
+    TARGET_S,
+    replayed,
+)
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import device
+from llmserve_lab.running_example import device, share
 from llmserve_lab.validation.one_gpu import PassScore, compared
 
 # A chunk, and the tokens of its prompt before it: what the page's table shows.
@@ -82,9 +87,37 @@ def at_the_end() -> TimedChunk:
 
 
 def in_one_piece() -> TimedChunk:
-    """The whole long prompt as one iteration, with nobody beside it."""
+    """The whole long prompt as one iteration, and nothing beside it."""
     (found,) = (each for each in timed_chunks() if each.chunk == LONG)
     return found
+
+
+def small_share() -> float:
+    """Of the time of an iteration with 512 rows at the end, that of one with 256."""
+    small = next(e for e in shown() if e.chunk == GRAPH_ROWS // 2)
+    return small.measured_s / at_the_end().measured_s
+
+
+def correctable_s(rows: int) -> float:
+    """The longest gap under 512 rows that so many rows, from 256 on, bring to target.
+
+    Between the two the time is taken to grow in a line.
+
+    Raises:
+        ValueError: the rows are not between those that were timed.
+    """
+    half = GRAPH_ROWS // 2
+    if not half <= rows <= GRAPH_ROWS:
+        raise ValueError(f"rows must be from {half} to {GRAPH_ROWS}, got {rows}")
+    of_time = small_share() + (1 - small_share()) * (rows - half) / half
+    return TARGET_S / of_time
+
+
+def attention_part(each: TimedChunk) -> float:
+    """Of what the engine is too short, what attention at its measured speed adds."""
+    pairs = each.chunk * each.prefix + each.chunk * (each.chunk + 1) / 2
+    reached = float(share().compute) / attention_share()
+    return pairs * replayed().pair_s * (reached - 1) / (each.measured_s - each.engine_s)
 
 
 def attention_share() -> float:

@@ -34,8 +34,7 @@ CAP = 512  # rows of one prompt in an iteration, in the setting with a cap
 BUDGETS = (256, 384, GRAPH_ROWS, 640, 768, 1024, 2048, 4096, 8192)  # rows
 KEPT = (4096, 8192, 32_768, LONG)  # tokens of the longest prompt
 DEFAULT, DEFAULT_SEQS = int(VLLM_TOKEN_BUDGET.value), int(VLLM_MAX_SEQS.value)
-RECORDED, FEW = (256, GRAPH_ROWS), (1024, 2048)  # budgets to measure t_rest with:
-# launches of all their iterations are recorded, and those of none with a full chunk
+FEW = (1024, 2048)  # budgets to measure t_rest with: no full chunk is recorded
 RATE_PER_S = 3  # usual requests that arrive a second
 SOURCE = (
     "vLLM 0.33.0: vllm/engine/arg_utils.py, vllm/benchmarks/serve.py, "
@@ -206,23 +205,6 @@ def bare_bound(prompt_len: int = LONG) -> int:
     """The largest token budget where nothing is taken off the target, whole tiles."""
     chunk = cost().chunk_within(TARGET_S, load=calm(), context=prompt_len)
     return (chunk + DECODES) // TILE * TILE
-
-
-def corrected(measured_s: float, *, rest_s: float) -> int:
-    """The budget to try after a gap that was measured under the first one.
-
-    The chunk grows or shrinks with what a gap has above ``rest_s``; the decodes come
-    back before the budget is rounded. It is never less than the slots, with which no
-    server starts: from ``most_corrected_s`` on the target is out of its reach.
-    """
-    chunk = (budget() - DECODES) * (TARGET_S - rest_s) / (measured_s - rest_s)
-    return max(SEQS, int(chunk + DECODES) // TILE * TILE)
-
-
-def most_corrected_s(rest_s: float) -> float:
-    """The longest measured gap that a budget of as many rows as slots can correct."""
-    shrunk = (budget() - DECODES) / (SEQS - DECODES)
-    return rest_s + shrunk * (TARGET_S - rest_s)
 
 
 def attention_of_gap() -> float:
