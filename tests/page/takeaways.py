@@ -28,8 +28,8 @@ KEPT: dict[str, list[str]] = {
         "‘before every’ ‘with slots’ slots prompt answer sat_factor",
         "long freeze timed_whole",
         (
-            "budget gap_small ‘most timed_gap’ timed_gap later ‘later later_least’ later_least "
-            "later_most"
+            "budget gap_small ‘most timed_gap’ timed_gap later ‘later later_least’ "
+            "later_least later_most"
         ),
         "‘not a’ target fits_start fits_end",
     ],
