@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from statistics import fmean
@@ -30,7 +31,7 @@ def without_host() -> IterationCost:
     return replace(cost(), request_s=0.0, prompt_s=0.0)
 
 
-MACHINES = {
+MACHINES: dict[str, Callable[[], IterationCost]] = {
     "datasheet": datasheet,
     "as measured": cost,
     "as measured, no host": without_host,
