@@ -76,8 +76,8 @@ def test_a_full_memory_is_read_so_that_bandwidth_is_in_use(
     mbu = bill.iteration_bytes / seconds / float(device().hbm_bw)
     mfu = bill.iteration_flops / seconds / float(device().peak("bf16"))
     assert mbu > HIGH_MBU and mfu < HIGH_MFU
-    held = {"rows": batch, "cached": batch * context}
-    assert diagnosis(mbu, mfu, **held) == "memory-bound by caches"
+    kind = diagnosis(mbu, mfu, rows=batch, cached=batch * context)
+    assert kind == "memory-bound by caches"
     assert diagnosis(mbu, mfu, cache_usage=0.99) == "out of room"
 
 

@@ -72,7 +72,7 @@ def _shares(axes: Any) -> None:
     rate, most = float(ideal()["hbm_bw"]), one_h100.reads()[-1].blocks
     reads = [each for each in one_h100.reads() if each.blocks == most]
     ones = [bare.products_of(name)[0] for name in (*bare.LAYER, "head")]
-    points = {
+    points: dict[str, list[tuple[float, float]]] = {
         "copy": [(2 * c.bytes, c.bytes_per_s) for c in one_h100.copies()],
         "reading alone": [(r.bytes, r.bytes_per_s) for r in reads],
         "product of one row": [
@@ -81,8 +81,8 @@ def _shares(axes: Any) -> None:
     }
     looks = ((".", GREY), ("s", INK), ("D", GREEN))
     for (name, found), (mark, ink) in zip(points.items(), looks, strict=True):
-        across, up = ([pair[i] for pair in found] for i in (0, 1))
-        shares = [100 * each / rate for each in up]
+        across = [float(size) for size, _ in found]
+        shares = [100 * each / rate for _, each in found]
         look = SMALL | ({"ms": 6} if mark == "." else {})
         axes.semilogx(across, shares, mark, color=ink.light, label=name, **look)
     axes.axhline(100, color=GREY.light, lw=1.6)
