@@ -142,7 +142,7 @@ KEPT: dict[str, list[str]] = {
             "‘not share’ ‘with context’ context ‘no batch’ ‘large does’ ‘more than’ "
             "endless"
         ),
-        "‘longer than’ batch total mbu_batch",
+        "‘longer than’ batch alone_batch total mbu_batch",
     ],
     "speculative_decoding": [
         "‘with chance’ texts",

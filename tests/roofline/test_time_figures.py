@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from llmserve_lab.roofline import measured
+from llmserve_lab.roofline import bare, measured
 from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.machine import bound_s, prompt_params
 from llmserve_lab.roofline.page import figures, measured_roof
@@ -46,14 +46,14 @@ def test_a_prompt_skips_the_lm_head_but_for_its_last_row() -> None:
 
 def test_the_trade_states_the_ends_of_its_lines() -> None:
     picture = measured_roof.trade()
-    assert "throughput ends at 295 requests" in picture.sentence
-    assert "as served 478 would get 11,000 tokens a second" in picture.sentence
-    assert "from 16 requests on their tokens come later" in picture.sentence
+    assert "decodes alone gain up to 295 requests" in picture.sentence
+    assert "gives 256 of them 12,500 tokens" in picture.sentence
+    assert "gives 128 of them 6,600" in picture.sentence
     for each in measured.served():
         assert each.predicted_s == pytest.approx(each.row.tpot_s, rel=0.17)
-    for each in measured.served():
-        later = each.row.tpot_s > measured_roof.fit_at(each.row.clients)
-        assert later == (each.row.clients >= 16)
+        assert each.row.tpot_s > bare.alone_s(each.row.clients)  # it reads prompts
+    for batch in bare.batches():
+        assert bound_s(batch) < bare.alone_s(batch) < 1.4 * bound_s(batch)
     batches = [1, 8, 32, 104, 294, 296, 478]
     rates = [batch / bound_s(batch) for batch in batches]
     assert rates == sorted(rates)  # more for all

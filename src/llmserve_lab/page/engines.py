@@ -250,7 +250,8 @@ METRICS: Mapping[str, Named] = MappingProxyType(
     )
     | _listed(
         "vllm/v1/metrics/perf.py",
-        "vllm:estimated_flops_per_gpu_total vllm:estimated_read_bytes_per_gpu_total",
+        "vllm:estimated_flops_per_gpu_total vllm:estimated_read_bytes_per_gpu_total "
+        "vllm:estimated_write_bytes_per_gpu_total",
     )
     | _listed(
         "vllm/v1/spec_decode/metrics.py",

@@ -15,6 +15,7 @@ def diagnosis(
     *,
     rows: float = 1.0,
     cached: float = 0.0,
+    gaps: bool = True,
 ) -> str:
     """Kind of load, by rules of thumb; every pair of shares has exactly one.
 
@@ -27,14 +28,16 @@ def diagnosis(
             cores, and a larger batch gains nothing.
         cached: tokens in all caches together. Once they outweigh the weights, a larger
             batch has little left to share.
+        gaps: whether a trace shows time between kernels in which the GPU waits. If it
+            shows none and both shares are low, the kernels themselves are slow.
     """
     if cache_usage >= FULL_CACHE:
         return "out of room"
     kinds = {
         (True, False): f"memory-bound by {_read_longer(rows, cached)}",
-        (True, True): "decodes and prompts mixed",
+        (True, True): "mixed",
         (False, True): "compute-bound",
-        (False, False): "overhead-bound",
+        (False, False): "overhead-bound" if gaps else "slow kernels",
     }
     return kinds[mbu >= HIGH_MBU, mfu >= HIGH_MFU]
 

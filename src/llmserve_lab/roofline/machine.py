@@ -6,7 +6,6 @@ from llmserve_lab.catalog import ModelShape
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, ideal, model
-from llmserve_lab.validation import dense_rows
 
 MEAN_CONTEXT = PROMPT + ANSWER // 2  # tokens in cache half way through the answer
 BATCH = 32  # requests that decode together, where the page shows several
@@ -31,16 +30,6 @@ def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
         "launches and gaps": machine.overhead_s,
         "scheduling": load.requests * machine.request_s,
     }
-
-
-def launches_left_s(share: float, batch: int = BATCH) -> float:
-    """Seconds left for launches and gaps if memory delivered ``share`` of its peak.
-
-    The whole iteration stays as served: only its split into parts is another one.
-    """
-    parts, (_, read_s, kv_s) = terms(batch), apart_s(batch)
-    read = parts["read weights"] + parts["read cache"]
-    return parts["launches and gaps"] + read - (read_s + kv_s) / share
 
 
 def prompt_terms(prompt: int = PROMPT) -> dict[str, float]:
@@ -80,12 +69,6 @@ def prompt(rows: int = PROMPT) -> dict[str, float]:
     return size | {"params_active": float(prompt_params(model()))}
 
 
-def measured_batches() -> tuple[int, int]:
-    """The fewest and the most requests with which servers were measured."""
-    clients = [row.clients for row in dense_rows()]
-    return min(clients), max(clients)
-
-
 def bound_s(batch: int, context: int = MEAN_CONTEXT) -> float:
     """The datasheet's bound on a decode iteration of the running example."""
     return float(f.ITERATION_S_APART.at(ideal(), decode(batch, context)))
@@ -94,6 +77,29 @@ def bound_s(batch: int, context: int = MEAN_CONTEXT) -> float:
 def decode(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
     """Sizes of a decode iteration, as the formulas take them."""
     return {"batch": float(batch), "context": float(context), "chunk": 1.0}
+
+
+def answers_per_s() -> float:
+    """The datasheet's bound on answers a second, in a batch without end, with prompts.
+
+    In such a batch the weights are read behind the computing. Each answer then costs
+    its prompt, and for each of its tokens the reading of a cache and the computing of
+    a row.
+    """
+    linear_s, _, kv_s = apart_s(1)
+    prompt_s = float(f.ITERATION_S_APART.at(ideal(), prompt()))
+    return 1 / (prompt_s + ANSWER * (linear_s + kv_s))
+
+
+def served_rate(batch: int) -> float:
+    """Output tokens a second as served (fitted), if each answer's prompt is read, too.
+
+    Prompts have iterations of their own: each of ``batch`` requests needs one in the
+    tokens of an answer.
+    """
+    each = sum(terms(batch).values())
+    each += batch / ANSWER * sum(prompt_terms().values())
+    return batch / each
 
 
 def longest_that_reaches() -> tuple[int, int]:

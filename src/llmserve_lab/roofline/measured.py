@@ -11,6 +11,7 @@ from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.table import Table
+from llmserve_lab.roofline import bare
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.machine import (
     BATCH,
@@ -22,14 +23,13 @@ from llmserve_lab.roofline.machine import (
 from llmserve_lab.roofline.machine import bound_s as datasheet_s
 from llmserve_lab.roofline.one_request import bound_s as bound_s
 from llmserve_lab.roofline.one_request import bounded
-from llmserve_lab.running_example import band, cost, ideal
+from llmserve_lab.running_example import PROMPT, band, cost, ideal
 from llmserve_lab.validation import MeasuredRow, datasheet_bound, dense_rows
 from llmserve_lab.validation.constants import record as fit
 from llmserve_lab.validation.protocol import SHORTEST
 
 PROMPT_LEN, OUTPUT_LEN = 1024, 512  # nominal, of the measured servers shown
 TOOL = "aiconfigurator-core 0.12.0"
-PROMPT_TIMES = (f.LINEAR_S, f.PAIRS_S)
 MODEL, SYSTEM, ENGINE = "llama-3-8b", "h100-sxm", "trtllm"
 
 
@@ -77,33 +77,16 @@ class MeasuredServer:
         return begin * float(f.ITERATION_FLOPS.at(ideal(), size))
 
     @property
-    def shared_s(self) -> float:
-        """The datasheet's bound where prompts share the iterations of the decodes.
+    def alone_s(self) -> float:
+        """What one GPU alone took for the same work, decodes and prompts timed apart.
 
-        Their rows then join the products of the decodes, which take the longer of their
-        computing and of one reading of the weights; the caches and the prompts' own
-        attention come on top.
+        Its decodes have ``MEAN_CONTEXT`` cached tokens, a few less than the server's;
+        the time of its prompt is scaled to the length of the server's.
         """
-        known = ideal()
-        weights_s, kv_s = (float(t.at(known, self.size)) for t in (f.WEIGHTS_S, f.KV_S))
-        _, pairs_s = self._prompt_times()
-        return max(weights_s, self.products_s) + kv_s + pairs_s
-
-    @property
-    def products_s(self) -> float:
-        """Seconds to compute the products of the decodes and of the prompts together.
-
-        Above the time to read the weights, such an iteration is compute-bound.
-        """
-        linear_s, _ = self._prompt_times()
-        return linear_s + float(f.LINEAR_S.at(ideal(), self.size))
-
-    def _prompt_times(self) -> tuple[float, float]:
-        """Seconds of products and of attention that prompts bring an iteration."""
         begin = self.row.clients / (mean_share() * OUTPUT_LEN)
-        size = prompt() | {"chunk": mean_share() * PROMPT_LEN}
-        linear_s, pairs_s = (begin * float(t.at(ideal(), size)) for t in PROMPT_TIMES)
-        return linear_s, pairs_s
+        as_long = mean_share() * PROMPT_LEN / PROMPT
+        one = as_long * bare.alone_s(chunk=PROMPT)
+        return bare.alone_s(self.row.clients) + begin * one
 
     @property
     def prompts_s(self) -> float:
@@ -164,28 +147,25 @@ def served_table() -> Table:
         rows.append(
             (
                 f"{each.row.clients}",
-                _least(each) if not rows else f"{1e3 * each.bound.value:.1f}",
-                f"{1e3 * measured:.1f}",
+                _least(each) if not rows else f"{1e3 * each.bound.value:.2f}",
+                f"{1e3 * each.alone_s:.2f}",
+                f"{1e3 * measured:.2f}",
                 f"{each.mbu.value:.0%}",
                 f"{each.mfu.value:.0%}",
             )
         )
-    columns = ("requests", "bound", "measured", "MBU", "MFU")
-    caption = (
-        "Milliseconds per output token: Llama-3.1-8B in BF16, one H100, TensorRT-LLM; "
-        f"prompts of {mean_share() * PROMPT_LEN:.0f} tokens and answers of "
-        f"{mean_share() * OUTPUT_LEN:.0f} on average"
-    )
+    columns = ("requests", "bound", "GPU alone", "server", "MBU", "MFU")
+    caption = "Milliseconds per output token: Llama-3.1-8B in BF16 on one H100"
     note = (
-        f"Measured: {TOOL}. Bound and MBU: of the decodes. MFU: of all work, each "
-        "iteration with its share of new prompts."
+        f"Server: measured, {TOOL}. Bound and MBU: of the decodes. MFU and GPU alone: "
+        "of all work, each iteration with its share of new prompts."
     )
     return Table(caption, columns, rows, notes=(note,))
 
 
 def _least(server: MeasuredServer) -> Any:
     """A server's bound in ms, said to be one; it stands for those below it, too."""
-    shown = Sourced(f"{1e3 * server.bound.value:.1f}", server.bound)
+    shown = Sourced(f"{1e3 * server.bound.value:.2f}", server.bound)
     return banded(shown, datasheet_bound("decode_step"))
 
 

@@ -7,18 +7,15 @@ from typing import Any
 
 from llmserve_lab.page.palette import BLUE, GREY, INK
 from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.roofline import bare
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.machine import (
-    BATCH,
-    bound_s,
-    measured_batches,
-    most_that_fit,
-    terms,
-)
+from llmserve_lab.roofline.machine import BATCH, bound_s
 from llmserve_lab.roofline.measured import MeasuredServer, served
 from llmserve_lab.running_example import ideal
 
-SEEN: dict[int, tuple[int, int]] = {32: (8, -13), 128: (6, -1)}
+ON_BOUND = {BATCH: (-18, -2), 128: (-26, 0)}  # names at dots, and their place in points
+ALONE = {BATCH: (-19, 1), 128: (-25, 3), 256: (-12, 7)}
+SERVED = {BATCH: (5, -10), 64: (-7, 7), 128: (-11, 7)}
 
 
 @figure_style()
@@ -28,55 +25,44 @@ def trade() -> StaticFigure:
 
     from llmserve_lab.extras import pyplot as plt
 
-    full, (_, most) = most_that_fit(), measured_batches()
-    knee = round(float(f.RIDGE_ROWS.at(ideal())))
-    corners = {BATCH, most, knee, full}
-    batches = {int(b) for b in np.unique(np.geomspace(1, full, 40).round())} | corners
+    knee, timed = round(float(f.RIDGE_ROWS.at(ideal()))), bare.batches()
+    most = round(1.4 * knee)  # far enough to show that the bound is level
+    corners = {*ON_BOUND, knee, most}
+    batches = {int(b) for b in np.unique(np.geomspace(1, most, 30).round())} | corners
     bound = {b: bound_s(b) for b in batches}
-    fit = {b: sum(terms(b).values()) for b in batches}
+    alone = {b: bare.alone_s(b) for b in timed}
     measured = {each.row.clients: each.row.tpot_s for each in servers_by_size()}
     unseen = {each.row.clients: each.predicted_s for each in servers_by_size()}
     figure, axes = plt.subplots(figsize=(4.4, 2.45))
-    _along(axes, bound, label="bound (datasheet)", color=GREY.light, lw=2.2, ls="-")
-    low = {b: s for b, s in fit.items() if b <= most}
-    high = {b: s for b, s in fit.items() if b >= most}
-    blue: dict[str, Any] = {"color": BLUE.light, "lw": 2.2}
-    _along(axes, low, label="decodes alone (fitted)", ls="-", **blue)
-    _along(axes, high, label="decodes alone, extrapolated", ls=(0, (3, 2)), **blue)
-    thin: dict[str, Any] = {"color": INK.light, "lw": 1.2, "ls": "-"}
-    _along(axes, unseen, label="with prompts (fitted)", **thin)
-    dots: dict[str, Any] = {"color": INK.light, "lw": 0, "marker": "o", "ms": 6}
-    _along(axes, measured, label="measured servers", **dots)
-    _named(axes, bound, {BATCH: (-17, -2), knee: (-8, 6), full: (-8, 6)}, GREY.light)
-    _named(axes, fit, {full: (-10, 6)}, BLUE.light)
-    _named(axes, measured, SEEN, INK.light)
-    axes.set_xlim(0, 1.08e3 * fit[full])
-    axes.set_ylim(0, 1.12 * full / bound[full])
+    _along(axes, bound, label="bound, decodes alone", color=GREY.light, lw=2.2, ls="-")
+    blue: dict[str, Any] = {"color": BLUE.light, "lw": 1.6, "marker": "o", "ms": 4.5}
+    _along(axes, alone, label="one GPU, decodes alone", ls="-", **blue)
+    dots: dict[str, Any] = {"color": INK.light, "lw": 0, "marker": "s", "ms": 5}
+    _along(axes, measured, label="servers, with prompts", **dots)
+    thin: dict[str, Any] = {"color": INK.light, "lw": 1.2, "ls": (0, (3, 2))}
+    _along(axes, unseen, label="predicted, with prompts", **thin)
+    _named(axes, bound, ON_BOUND | {knee: (-12, 6)}, GREY.light)
+    _named(axes, alone, ALONE, BLUE.light)
+    _named(axes, measured, SERVED, INK.light, ms=0)
+    axes.set_xlim(0, 1.08e3 * max(*unseen.values(), bound[most]))
+    axes.set_ylim(0, 1.15 * most / bound[most])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel("milliseconds from token to token, for each request")
-    axes.set_ylabel("tokens a second, all")
+    axes.set_ylabel("tokens/s of all")
     figure.legend(loc="outside lower center", ncols=2, fontsize=9)
-    later = sorted(b for b, seconds in measured.items() if seconds > fit_at(b))
+    full, last = max(timed), servers_by_size()[-1].row
     return StaticFigure.of(
         figure,
         name="roofline.trade",
-        title="A larger batch: more tokens for all, slower ones for each",
+        title="A larger batch: more tokens in all, slower for each",
         sentence=(
-            f"By the bound throughput ends at {knee} requests; as served {full} would "
-            "get "
-            f"{round(full / fit[full], -3):,.0f} tokens a second together, one each "
-            f"every {1e3 * fit[full]:.0f} ms. Measured servers read prompts in "
-            f"between: from {later[0]} requests on their tokens come later than on "
-            "the blue line, which only decodes. The thin line predicts them with "
-            "their prompts, by the fit that had not seen this model."
+            f"By the bound decodes alone gain up to {knee} requests. One GPU alone "
+            f"gives {full} of them {round(full / alone[full], -2):,.0f} tokens a "
+            f"second. A server that also reads prompts gives {last.clients} of them "
+            f"{round(last.clients / last.tpot_s, -2):,.0f}. The prediction is by a fit "
+            "that had not seen this model."
         ),
     )
-
-
-def fit_at(batch: int) -> float:
-    """Fitted seconds of a decode iteration with the cache of the measured servers."""
-    context = round(served()[0].context)
-    return sum(terms(batch, context).values())
 
 
 def servers_by_size() -> list[MeasuredServer]:
@@ -96,10 +82,11 @@ def _named(
     seconds: Mapping[int, float],
     where: Mapping[int, tuple[int, int]],
     ink: str,
+    ms: float = 4.5,
 ) -> None:
     """Dots on a line, called by their number of requests."""
     for size, beside in where.items():
         at = (1e3 * seconds[size], size / seconds[size])
-        axes.plot(*at, marker="o", color=ink, ms=4.5)
+        axes.plot(*at, marker="o", color=ink, ms=ms)
         look: dict[str, Any] = {"xytext": beside, "textcoords": "offset points"}
         axes.annotate(f"{size}", at, color=ink, size=9, **look)

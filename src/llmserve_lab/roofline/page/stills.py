@@ -1,4 +1,4 @@
-"""The chapter's still pictures: the memory path, a served iteration, a bench's roof."""
+"""The chapter's still pictures: the memory path, and the roof of a bench."""
 
 from __future__ import annotations
 
@@ -12,28 +12,11 @@ from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREY, GRID, INK, MEANINGS
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline import measured
-from llmserve_lab.roofline.machine import (
-    MEAN_CONTEXT,
-    bound_s,
-    measured_batches,
-    most_that_fit,
-    terms,
-)
 from llmserve_lab.roofline.page.charts import PHASES
-from llmserve_lab.running_example import device, model
 
 SPAN = (0.3, 3e4)  # of the roof in FLOP/byte, wider where a point lies beyond
 WIDEST, BOX = 3.7, (3.7, 0.9)  # inches: the widest pipe, the box of the largest memory
 STEP, LEFT = 0.68, 0.15  # inches from one level to the next, and to the left edge
-TERM_INKS = {
-    "read weights": MEANINGS["weights"],
-    "read cache": MEANINGS["cache"],
-    "compute, not hidden": MEANINGS["compute"],
-    "launches and gaps": MEANINGS["other"],
-    "scheduling": MEANINGS["empty"],
-}
-TOTALS = (1, 8, 32, 128)  # requests whose iteration is drawn, beside a full memory
 
 
 @figure_style()
@@ -139,72 +122,6 @@ def _rectangle(axes: Any, x: float, y: float, w: float, h: float, ink: str) -> N
 
 def _shown(record: Any) -> str:
     return si(float(record), record.unit)
-
-
-@figure_style()
-def served(context: int = MEAN_CONTEXT) -> StaticFigure:
-    """A decode iteration as served, as stacked bars of milliseconds, by batch."""
-    from llmserve_lab.extras import pyplot as plt
-
-    full, (fewest, most) = most_that_fit(context), measured_batches()
-    batches = (*TOTALS, full)
-    figure, axes = plt.subplots(figsize=(4.4, 2.7))
-    for place, batch in enumerate(batches):
-        _bar(axes, place, batch, context, fewest <= batch <= most)
-    axes.grid(visible=False, axis="y")
-    axes.set_yticks(range(len(batches)), [f"{batch}" for batch in batches])
-    axes.set_ylim(len(batches) - 0.5, -0.5)
-    one, all_ = (sum(terms(b, context).values()) for b in (1, full))
-    axes.set_xlim(0, 1.6e3 * all_)  # room for words beside the longest bar
-    axes.set_xlabel("milliseconds")
-    axes.set_ylabel("batch (requests)")
-    figure.legend(*_terms_legend(axes), loc="outside lower center", ncols=2, fontsize=9)
-    return StaticFigure.of(
-        figure,
-        name="roofline.served",
-        title="A small batch waits for weights; a large one waits longer for caches",
-        sentence=(
-            f"{model().name} on one {device().name}, {context:,} tokens in cache for "
-            "each request, as served (fitted). Alone a request gets a token every "
-            f"{si(one, 's', 2)} "
-            f"(bound {si(bound_s(1, context), 's', 2)}); with {full}, which fill "
-            f"memory, it would get one every {si(all_, 's', 2)} (bound "
-            f"{si(bound_s(full, context), 's', 2)}). Servers were "
-            f"measured with {fewest} to {most} requests; the others are extrapolated. "
-            f"The measured servers have {measured.served()[0].context:,.0f} tokens in "
-            "each cache and read prompts in between."
-        ),
-    )
-
-
-def _bar(axes: Any, place: int, batch: int, context: int, seen: bool) -> None:
-    """The terms of an iteration one after the other, its sum, and its bound."""
-    start = 0.0
-    for name, seconds in terms(batch, context).items():
-        look: dict[str, Any] = {"color": TERM_INKS[name].light, "height": 0.62}
-        look |= {"label": name if not place else None}
-        axes.barh(place, 1e3 * seconds, left=start, **look)
-        start += 1e3 * seconds
-    said = si(start / 1e3, "s", 2)
-    servers = {each.row.clients: each.row.tpot_s for each in measured.served()}
-    said += "" if seen else " (extrapolated)"
-    if batch in servers:
-        said += f" (measured {si(servers[batch], 's', 2)})"
-    axes.text(start + 0.7, place, said, va="center", size=10)
-    least = 1e3 * bound_s(batch, context)
-    label = None if place else "datasheet’s bound"
-    ends = [place - 0.42, place + 0.42]
-    axes.plot([least] * 2, ends, color=INK.light, lw=2.6, ls="-", label=label)
-
-
-def _terms_legend(axes: Any) -> tuple[list[Any], list[str]]:
-    """Handles and names in full colour, though the first bar is pale."""
-    from llmserve_lab.extras import patches
-
-    _, names = axes.get_legend_handles_labels()
-    lines = [line for line in axes.lines if line.get_label() in names]
-    blocks = [patches.Patch(color=TERM_INKS[n].light) for n in TERM_INKS]
-    return [*blocks, *lines], [*TERM_INKS, *(line.get_label() for line in lines)]
 
 
 @figure_style()
