@@ -24,14 +24,16 @@ from tests.counted import Case, counts
 Setting = dict[str, float]
 
 
-def drawn(rng: random.Random, *, square: bool = False) -> Setting:
-    """A prompt, a head, tiles; the key tile divides the query tile, or equals it."""
-    tile_keys = rng.randint(1, 4)
+def drawn(rng: random.Random, *, keys_outside: bool = False) -> Setting:
+    """A prompt, a head, tiles: that of the inner loop divides that of the outer."""
+    inner = rng.randint(1, 4)
+    outer = inner * rng.randint(1, 3)
+    tile_rows, tile_keys = (inner, outer) if keys_outside else (outer, inner)
     return {
         "prompt_len": float(rng.randint(1, 23)),
         "d_head": float(rng.randint(1, 5)),
         "tile_keys": float(tile_keys),
-        "tile_rows": float(tile_keys * (1 if square else rng.randint(1, 3))),
+        "tile_rows": float(tile_rows),
         "bytes_number": float(rng.choice((1, 2, 4))),
         "bytes_sum": float(rng.choice((4, 8))),
     }
@@ -76,12 +78,12 @@ def counted(
     formula: Formula,
     count: Callable[[Setting, random.Random], float],
     *,
-    square: bool = False,
+    keys_outside: bool = False,
 ) -> None:
     """Register a count on random prompts and tiles."""
 
     def play(rng: random.Random) -> Case:
-        known = drawn(rng, square=square)
+        known = drawn(rng, keys_outside=keys_outside)
         return Case(formula.given(known), count(known, rng))
 
     counts(formula, by="executed")(play)
@@ -141,11 +143,11 @@ def ratio(
 PLAIN, TILED = bytes_of(plain), bytes_of(tiled)
 counted(f.PLAIN_BYTES, PLAIN)
 counted(f.TILED_BYTES, TILED)
-counted(f.OUTER_KEYS_BYTES, outer_keys_bytes, square=True)
+counted(f.OUTER_KEYS_BYTES, outer_keys_bytes, keys_outside=True)
 counted(f.ONCE_BYTES, distinct)
 counted(f.ROW_TILES, row_tiles)
 counted(f.KEYS_READ, per_number("key"))
-counted(f.ROWS_VISITED, queries_read, square=True)
+counted(f.ROWS_VISITED, queries_read, keys_outside=True)
 counted(f.HEAD_FLOPS, flops)
 counted(f.PLAIN_INTENSITY, ratio(PLAIN))
 counted(f.TILED_INTENSITY, ratio(TILED))

@@ -58,6 +58,7 @@ def drawn(rng: random.Random) -> Setting:
         "bytes_sum": 4.0,
         "hbm_bw": 3e3,
         "eff_mem": rng.choice((0.5, 1.0)),
+        "block_bw": rng.choice((2e2, 1e3, 5e3)),
         "launch_s": 0.25,
     }
 
@@ -77,7 +78,7 @@ def blocks(known: Setting) -> Iterator[float]:
 
 def dealt_out(known: Setting) -> list[tuple[int, float, float]]:
     """(multiprocessor, start, end) of each block: the next free one takes the next."""
-    speed = known["hbm_bw"] * known["eff_mem"] / known["n_sms"]
+    speed = known["block_bw"]
     free = [(0.0, sm) for sm in range(int(known["n_sms"]))]
     done = []
     for size in blocks(known):
@@ -85,6 +86,20 @@ def dealt_out(known: Setting) -> list[tuple[int, float, float]]:
         heapq.heappush(free, (start + size / speed, sm))
         done.append((sm, start, start + size / speed))
     return done
+
+
+def memory_s(known: Setting) -> float:
+    """All keys and values of all heads, one by one, at the whole bandwidth."""
+    heads = int(known["batch"] * known["n_kv_heads"])
+    total = 0.0
+    for _head, _key in product(range(heads), range(int(known["context"]))):
+        total += 2 * known["d_head"] * known["bytes_kv"]
+    return total / (known["hbm_bw"] * known["eff_mem"])
+
+
+def splits_done_s(known: Setting) -> float:
+    """The last block's end, or when memory is through, whichever comes later."""
+    return max(memory_s(known), *(end for _, _, end in dealt_out(known)))
 
 
 def merged_bytes(known: Setting, rng: random.Random) -> float:
@@ -136,10 +151,9 @@ def waves(rng: random.Random) -> Case:
 
 @counts(f.SPLIT_READ_S, by="enumerated")
 def split_read_s(rng: random.Random) -> Case:
-    """When the last block is done."""
+    """When the last block is done, if memory has passed every key by then."""
     known = drawn(rng)
-    ends = [end for _, _, end in dealt_out(known)]
-    return Case(f.SPLIT_READ_S.given(known), max(ends))
+    return Case(f.SPLIT_READ_S.given(known), splits_done_s(known))
 
 
 @counts(f.MERGE_BYTES, by="executed")
@@ -158,18 +172,12 @@ def merge_time(rng: random.Random) -> Case:
 @counts(f.DECODE_ATTN_S, by="executed")
 def decode_attn_s(rng: random.Random) -> Case:
     known = drawn(rng)
-    ends = [end for _, _, end in dealt_out(known)]
     given = f.DECODE_ATTN_S.given(known)
-    return Case(given, max(ends) + merge_s(known, rng))
+    return Case(given, splits_done_s(known) + merge_s(known, rng))
 
 
 @counts(f.LEAST_READ_S, by="enumerated")
 def least_read_s(rng: random.Random) -> Case:
     """All keys and values of all heads, one by one, at the whole bandwidth."""
     known = drawn(rng)
-    heads = int(known["batch"] * known["n_kv_heads"])
-    total = 0.0
-    for _head, _key in product(range(heads), range(int(known["context"]))):
-        total += 2 * known["d_head"] * known["bytes_kv"]
-    reached = known["hbm_bw"] * known["eff_mem"]
-    return Case(f.LEAST_READ_S.given(known), total / reached)
+    return Case(f.LEAST_READ_S.given(known), memory_s(known))

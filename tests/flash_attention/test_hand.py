@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.flash_attention import formulas as f
-from llmserve_lab.transformer import RunningSoftmax
+from llmserve_lab.transformer import HbmMeter, RunningSoftmax, flash_attention
 
 PAGE = Path(__file__).parents[2] / "chapters" / "flash_attention.ipynb"
 LINKED = re.compile(r"\[([^\]]*)\]\(#num-(hand_\w+)\)")
@@ -98,3 +98,20 @@ def test_a_tile_is_summed_with_the_new_maximum_and_not_with_its_own() -> None:
     for tile in (first, second):
         state.add(tile[None], np.zeros((len(tile), 1)))
     assert state.total[0] == pytest.approx(right)
+
+
+@pytest.mark.parametrize(
+    ("n_q", "n_k", "read"), [(128, 128, 4608), (64, 128, 4608), (128, 256, 2560)]
+)
+def test_queries_read_with_keys_outside_are_counted_one_by_one(
+    n_q: int, n_k: int, read: int
+) -> None:
+    """1,024 tokens: each tile of keys is met by the queries from its first key on."""
+    rounds = [key for key in range(1024) if key % n_k == 0]
+    counted = sum(len(range(first, 1024)) for first in rounds)
+    known = {"prompt_len": 1024, "tile_keys": n_k}
+    assert float(f.ROWS_VISITED(**known)) == counted == read
+    hbm = HbmMeter()
+    q = np.random.default_rng(0).standard_normal((3, 1024, 1, 1))
+    flash_attention(*q, tile_rows=n_q, tile_keys=n_k, outer="keys", hbm=hbm)
+    assert hbm.reads["query"] == counted

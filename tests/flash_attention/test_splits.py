@@ -1,11 +1,10 @@
-"""Splits of a decode: how many there are, and what measured ones say of the model."""
+"""Splits of a decode: how many there are, by the page's rule and by a library's."""
 
 from fractions import Fraction
 from itertools import product
 
 import pytest
 
-from llmserve_lab.catalog import accelerator, model
 from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention import measured
@@ -20,31 +19,9 @@ from llmserve_lab.flash_attention.arguments import (
 )
 
 
-def test_waves_tell_unsplit_decodes_apart() -> None:
-    """One constant would do: the model is off by much the same in every row."""
-    ratios = [
-        measured.decode_bound_s(run, split=False) / float(run.unsplit_s)
-        for run in evidence.DECODE_RUNS
-    ]
-    assert max(ratios) / min(ratios) < 1.25
-    times = [float(run.unsplit_s) for run in evidence.DECODE_RUNS]
-    assert max(times) / min(times) > 13
-
-
 def test_splits_stop_to_matter_where_requests_are_many() -> None:
     gain = [float(r.unsplit_s) / float(r.split_s) for r in evidence.DECODE_RUNS]
     assert gain[-2] > 35 and gain[0] < 7
-
-
-def test_the_gain_of_splits_is_two_factors_of_which_one_is_packing() -> None:
-    """At one request keys are read again and the GPU idles; at many only the first."""
-    by_batch = {run.batch: run for run in evidence.DECODE_RUNS}
-    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
-    assert measured.unsplit_factors(one) == pytest.approx((8, 108 / 16))
-    again, idle = measured.unsplit_factors(by_batch[256])
-    assert again == 8 and idle == pytest.approx(1, abs=0.02)
-    gain = float(by_batch[256].unsplit_s) / float(by_batch[256].split_s)
-    assert 6 < gain < again
 
 
 def test_the_library_takes_the_fewest_splits_that_fill_waves_well() -> None:
@@ -73,7 +50,7 @@ def test_splits_gain_in_the_model_where_a_second_wave_is_nearly_empty() -> None:
     times = [
         float(f.DECODE_ATTN_S.at(decode(16_000, batch=17, n_split=n))) for n in (1, 16)
     ]
-    assert 1.8 < times[0] / times[1] < 1.9
+    assert 1.4 < times[0] / times[1] < 1.5
     one = [float(f.DECODE_ATTN_S.at(decode(BOOK, n_split=n))) for n in (16, 33)]
     assert one[1] == pytest.approx(one[0], rel=0.005)  # two full waves: no better
 
@@ -92,7 +69,7 @@ def test_a_request_of_a_ragged_batch_gets_its_share_of_the_multiprocessors() -> 
 
 @pytest.mark.parametrize("context", [8_000, 16_000, 32_000, 64_000, BOOK])
 def test_the_rule_for_splits_comes_near_the_best_for_every_batch(context: int) -> None:
-    """One wave of splits alone is nearly twice the best time, at 9 requests and 17."""
+    """One wave of splits alone takes up to 45 % longer, at 17 requests."""
     tiles, worst = -(-context // 128), dict[str, float]()
     for batch in range(1, 65):
         times = [
@@ -102,7 +79,7 @@ def test_the_rule_for_splits_comes_near_the_best_for_every_batch(context: int) -
         for name, rule in (("wave", wave_splits), ("rule", rule_splits)):
             chosen = times[rule(8 * batch, 132, key_tiles=tiles) - 1]
             worst[name] = max(worst.get(name, 1.0), chosen / min(times))
-    assert worst["rule"] < 1.25 and worst["wave"] > 1.7
+    assert worst["rule"] < 1.04 and worst["wave"] > 1.4
 
 
 def test_neither_rule_of_the_library_splits_where_a_second_wave_is_nearly_empty() -> (
@@ -151,45 +128,19 @@ def test_the_steps_of_the_rule_never_collide() -> None:
         assert rule_splits(blocks, 132, key_tiles=tiles) == found <= tiles
 
 
-def test_both_kinds_of_kernel_are_slower_than_their_least_time() -> None:
-    """With splits more so: a short time has more of what does not grow."""
-    for split, most in ((False, 1.5), (True, 2.4)):
-        every = measured.times_the_bound(split=split)
-        assert 1.15 < every[0] < every[1] < most
-    rests = [measured.fitted(split=each).rest_s for each in (False, True)]
-    assert rests[1] > 2 * rests[0] > 0
-
-
-def test_the_long_prompt_lies_between_the_two_requests_measured_alone() -> None:
-    short, long = measured.one_request()
-    assert short.context < BOOK < long.context and short.batch == long.batch == 1
-
-
-def test_packing_alone_gains_nothing_for_one_request() -> None:
-    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
-    unpacked = measured.decode_bound_s(one, split=False)
-    assert measured.packed_alone_s(one) == pytest.approx(unpacked)
-
-
-def test_packing_saves_only_where_splits_keep_every_multiprocessor_at_work() -> None:
-    """54 is both together; which of them it is put down to depends on the order."""
-    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
-    neither = measured.decode_bound_s(one, split=False)
-    both = measured.decode_bound_s(one, split=True)
-    packed, split = measured.packed_alone_s(one), neither * 16 / 108
-    assert neither / both == pytest.approx(54)
-    assert neither / packed == pytest.approx(1) and packed / both == pytest.approx(54)
-    assert neither / split == pytest.approx(6.75) and split / both == pytest.approx(8)
-
-
-def test_the_librarys_second_rule_costs_a_twelfth_beside_one_full_wave() -> None:
-    """52 tiles in a split, not 48; and with a cap, 24 where seven would do."""
+def test_the_librarys_second_rule_costs_nothing_beside_one_full_wave() -> None:
+    """52 tiles in a split, not 48: memory is the limit; with a cap, 24, not 7."""
     ours, theirs = (
         float(f.DECODE_ATTN_S.at(decode(BOOK, n_split=n)))
         for n in (16, request_splits(BOOK, 8, 132, most=32))
     )
-    assert f"{theirs / ours - 1:.0%}" == "8%"
+    assert theirs == pytest.approx(ours, rel=1e-3)
     assert [-(-766 // n) for n in (15, 16, 32, 110)] == [52, 48, 24, 7]
+    capped, free = (
+        float(f.SPLIT_READ_S.at(decode(BOOK, n_split=n) | {"n_kv_heads": 1}))
+        for n in (32, 110)
+    )
+    assert capped / free == pytest.approx(3.1, abs=0.05)
 
 
 def test_a_split_is_of_whole_tiles_of_keys() -> None:
@@ -198,52 +149,7 @@ def test_a_split_is_of_whole_tiles_of_keys() -> None:
     assert times[0] == pytest.approx(2 * times[1]) and times[1] == times[2]
 
 
-def test_whole_tiles_and_a_merge_leave_less_than_perfect_splitting() -> None:
-    """65,536 tokens on the A100: 54 if all read all the time, 46 by the wave model."""
-    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
-    unsplit = measured.decode_bound_s(one, split=False)
-    sm_speed = float(accelerator("a100-80-sxm").hbm_bw) / 108
-    tiles = -(-(65_536 // 128) // 54)
-    reading = tiles * 128 * 2 * 128 * 2 / sm_speed
-    merging = measured.split_wave_s(one, 54) - reading
-    assert tiles == 10 and 3.4e-6 < merging < 4e-6
-    perfect = unsplit / measured.decode_bound_s(one, split=True)
-    waves = [unsplit / measured.split_wave_s(one, n) for n in range(1, 129)]
-    seen = float(one.unsplit_s) / float(one.split_s)
-    assert [f"{x:.0f}" for x in (perfect, waves[53], seen)] == ["54", "46", "36"]
-    assert f"{max(waves):.0f}" == "46"  # no number of splits does better
-
-
-def test_the_longer_of_two_caches_by_tokens_heads_and_numbers() -> None:
-    """67.11 MB: and what two measured times make of it is the share that was fitted."""
-    short, long = measured.one_request()
-    more = (long.context - short.context) * 2 * 2 * 128 * 2
-    assert f"{more / 1e6:.2f}" == "67.11"
-    speed = more / (float(long.split_s) - float(short.split_s))
-    share = speed / float(accelerator("a100-80-sxm").hbm_bw)
-    assert share == pytest.approx(measured.fitted(split=True).share)
-
-
-def test_a_decode_reads_all_parameters_but_the_input_embeddings() -> None:
-    """4.74 ms are 15.01 GB; all 16.06 GB would take five."""
-    known = decode(BOOK)
-    reached = float(known["hbm_bw"]) * float(known["eff_mem"])
-    shape = model("llama-3.1-8b")
-    read_s = [
-        2 * n / reached
-        for n in (shape.params_total, shape.params_total - shape.vocab * shape.d_model)
-    ]
-    assert measured.expected(16).parameters_s == pytest.approx(read_s[1])
-    assert read_s[0] > 5e-3
-
-
 def test_taking_turns_alone_does_not_explain_flash_attention_two() -> None:
     """It would allow nearly twice what was measured."""
     seen = evidence.CAUSAL_SPEED[evidence.FLASH_TWO][measured.LONGEST]
     assert measured.in_turns_bound() > 1.9 * float(seen)
-
-
-def test_batch_invariance_is_beside_the_splits_that_the_library_takes() -> None:
-    taken = request_splits(BOOK, 8, 132, most=32)
-    many, one, ours = (measured.expected(n).token_s for n in (taken, 1, 16))
-    assert ours < many < one / 7

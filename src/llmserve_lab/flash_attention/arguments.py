@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import ceil
 from typing import Any
 
@@ -9,6 +10,7 @@ from llmserve_lab import running_example
 from llmserve_lab.catalog import Accelerator, Cited, ModelShape
 from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.catalog.evidence.kernels import GRAPH_STEP_S
+from llmserve_lab.catalog.evidence.one_h100 import decode_attention, source
 from llmserve_lab.catalog.evidence.packing import TILE
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.checks import whole, whole_number
@@ -69,6 +71,19 @@ def multiprocessors(device: Accelerator | None = None) -> Cited:
     return gpu.compute_array.num_sms
 
 
+@cache
+def block_pace() -> Cited:
+    """Bytes a second that one thread block of a decode reads while others idle.
+
+    Measured on an H100 by this book's kernel: the longest cache, without splits.
+    """
+    alone = [run for run in decode_attention() if run.batch == 1 and run.splits == 1]
+    run = max(alone, key=lambda run: (run.context, run.kv_heads))
+    pace = run.cache_bytes / run.kv_heads / float(run.seconds)
+    note = f"{run.context:,} tokens, {run.kv_heads} blocks, split-KV kernel in Triton"
+    return Cited(pace, "byte/s", "measured", source(), note)
+
+
 def decode(context: int, *, batch: int = 1, n_split: int = 1) -> dict[str, Any]:
     """A decode of the running example, as measured servers reach its GPU."""
     known = running_example.setting()
@@ -82,6 +97,7 @@ def decode(context: int, *, batch: int = 1, n_split: int = 1) -> dict[str, Any]:
         "bytes_kv": BYTES,
         "bytes_sum": BYTES_SUM,
         "launch_s": GRAPH_STEP_S,
+        "block_bw": block_pace(),
         "hbm_bw": known["hbm_bw"],
         "eff_mem": known["eff_mem"],
     }

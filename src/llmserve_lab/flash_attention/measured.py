@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from statistics import fmean
 
-from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence import attention as evidence
+from llmserve_lab.catalog.evidence import one_h100
 from llmserve_lab.catalog.evidence.attention import (
     CAUSAL_SPEED,
     CODES,
@@ -16,19 +16,13 @@ from llmserve_lab.catalog.evidence.attention import (
     STANDARD,
     SplitRun,
 )
-from llmserve_lab.catalog.evidence.kernels import GRAPH_STEP_S
+from llmserve_lab.catalog.evidence.one_h100 import DecodeAttention
 from llmserve_lab.checks import key_of
 from llmserve_lab.flash_attention import formulas as f
-from llmserve_lab.flash_attention.arguments import (
-    BOOK,
-    BYTES,
-    BYTES_SUM,
-    TILE_SIDE,
-    decode,
-    head,
-)
+from llmserve_lab.flash_attention.arguments import TILE_SIDE, decode, head
+from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import cost, device, model
+from llmserve_lab.running_example import device, model
 
 INTENSITY = {
     STANDARD: f.PLAIN_INTENSITY,
@@ -37,6 +31,11 @@ INTENSITY = {
 }
 LONGEST = FIGURE_LENGTHS[-1]
 LIMIT = "limit ÷"  # over what was measured
+MANY = 10**6  # splits, where a library chose and did not say how many
+LONG = 8_192  # tokens of a cache: below, launches weigh more than reading
+FILLED = 0.9  # of all waves, in every decode that was timed with two waves or more
+SHOWN = (1, 4, 8, 16, 32, 66, 256)  # splits in the page's table
+STEP_SPLITS = 66  # of the measured iteration's attention
 
 
 def bound(code: str, prompt_len: int) -> float:
@@ -101,145 +100,128 @@ def speed_table() -> Table:
     return Table(caption, columns, rows, notes=notes)
 
 
-def decode_bound_s(run: SplitRun, *, split: bool) -> float:
-    """Least seconds of one measured decode, at the A100's datasheet bandwidth.
-
-    Unsplit, the old kernel gave each query head a block of its own, so the wave model
-    gives them. Split, every multiprocessor reads, and the cache is read once. Launches
-    are left out.
-    """
-    if not split:
-        return float(f.SPLIT_READ_S.at(_setting(run, evidence.DECODE_HEADS)))
-    per_head = 2 * run.context * float(evidence.DECODE_WIDTH) * BYTES
-    cache = run.batch * float(evidence.DECODE_KV_HEADS) * per_head
-    return cache / float(accelerator("a100-80-sxm").hbm_bw)
-
-
-def _setting(run: SplitRun, blocks: Any, *, n_split: int = 1) -> dict[str, Any]:
-    """One measured decode, with so many thread blocks for each request and split."""
-    gpu = accelerator("a100-80-sxm")
-    if gpu.compute_array is None:
-        raise ValueError(f"the A100 must have known multiprocessors, got {gpu.name}")
-    return {
-        "n_heads": evidence.DECODE_HEADS,
-        "n_kv_heads": blocks,
-        "n_split": n_split,
-        "d_head": evidence.DECODE_WIDTH,
-        "n_sms": gpu.compute_array.num_sms,
-        "hbm_bw": gpu.hbm_bw,
-        "eff_mem": 1.0,
-        "bytes_kv": BYTES,
-        "bytes_sum": BYTES_SUM,
-        "batch": run.batch,
-        "context": run.context,
-        "tile_keys": TILE_SIDE,
-        "launch_s": GRAPH_STEP_S,
-    }
-
-
-def split_wave_s(run: SplitRun, n_split: int) -> float:
-    """Seconds of one measured decode by the wave model, packed and in so many splits.
-
-    In whole tiles of keys, and with the merge, which starts as on the H100.
-    """
-    known = _setting(run, evidence.DECODE_KV_HEADS, n_split=n_split)
-    return float(f.DECODE_ATTN_S.at(known))
-
-
-def unsplit_factors(run: SplitRun) -> tuple[float, float]:
-    """Why the old kernel was slow, by the model: keys read again, multiprocessors idle.
-
-    The first is how often each key was read, once for each query head that shares it;
-    the second how many times more multiprocessors there are than were at work.
-    """
-    again = float(evidence.DECODE_HEADS) / float(evidence.DECODE_KV_HEADS)
-    without, split = (decode_bound_s(run, split=each) for each in (False, True))
-    return again, without / split / again
-
-
-def times_the_bound(*, split: bool) -> tuple[float, float]:
-    """Least and most that a measured decode took, as a multiple of its bound."""
-    found = [
-        float(run.split_s if split else run.unsplit_s)
-        / decode_bound_s(run, split=split)
-        for run in evidence.DECODE_RUNS
-    ]
-    return min(found), max(found)
-
-
-def one_request() -> tuple[SplitRun, SplitRun]:
-    """The two measured decodes of a single request, the shorter first."""
-    alone = [run for run in evidence.DECODE_RUNS if run.batch == 1]
-    short, long = sorted(alone, key=lambda run: run.context)
-    return short, long
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What the two decodes of a single request tell of a kernel.
-
-    ``share``: of their part of the datasheet's bandwidth, what the multiprocessors at
-    work draw; ``rest_s``: seconds that do not grow with the cache.
-    """
-
-    share: float
-    rest_s: float
-
-
-def fitted(*, split: bool) -> Fitted:
-    """Two runs, two unknowns: what grows with the cache, and what does not."""
-    runs = one_request()
-    seen = [float(run.split_s if split else run.unsplit_s) for run in runs]
-    full = [decode_bound_s(run, split=split) for run in runs]
-    share = (full[1] - full[0]) / (seen[1] - seen[0])
-    return Fitted(share, seen[0] - full[0] / share)
-
-
-@dataclass(frozen=True)
-class Expected:
-    """Seconds of a decode of the long prompt on an H100, one request."""
-
-    model_s: float  # one layer, by the wave model
-    layer_s: float  # one layer, with the two constants of the A100
-    layers_s: float
-    parameters_s: float  # to read them
-    token_s: float
-
-
-def expected(n_split: int) -> Expected:
-    """The wave model, and what it says with the A100's two constants for its own."""
-    known, fit = decode(BOOK, n_split=n_split), fitted(split=n_split > 1)
-    layer_s = float(f.SPLIT_READ_S.at(known | {"eff_mem": fit.share})) + fit.rest_s
-    layers_s, rest_s = layer_s * model().n_layers, float(cost().weights_s)
-    return Expected(
-        float(f.DECODE_ATTN_S.at(known)), layer_s, layers_s, rest_s, layers_s + rest_s
+def decode_runs(*, heads: int = 32) -> tuple[DecodeAttention, ...]:
+    """This book's decodes with so many query heads, no more splits than tiles."""
+    return tuple(
+        run
+        for run in one_h100.decode_attention()
+        if run.heads == heads and (run.splits or MANY) * TILE_SIDE <= run.context
     )
 
 
-ROWS = {
-    "one layer, wave model": "model_s",
-    "one layer, with the A100’s constants": "layer_s",
-    "all layers, likewise": "layers_s",
-    "reading the parameters": "parameters_s",
-    "a token": "token_s",
-}
+def model_s(run: DecodeAttention) -> float:
+    """Seconds of a measured decode by the wave model.
+
+    Raises:
+        ValueError: a library chose the number of splits, and did not say which.
+    """
+    if run.splits is None:
+        raise ValueError("splits must be known, got None")
+    known = decode(run.context, batch=run.batch, n_split=run.splits)
+    known |= {"n_heads": run.heads, "n_kv_heads": run.kv_heads}
+    return float(f.DECODE_ATTN_S.at(known))
 
 
-def expected_table(n_split: int) -> Table:
-    """A decode of the long prompt without splits and with so many."""
-    without, split = expected(1), expected(n_split)
+def errors(runs: Iterable[DecodeAttention]) -> tuple[float, ...]:
+    """Predicted over measured, less one, of each run."""
+    return tuple(model_s(run) / float(run.seconds) - 1 for run in runs)
+
+
+def alone() -> tuple[DecodeAttention, ...]:
+    """One request with the longest cache, by its number of splits."""
+    one = [run for run in decode_runs() if run.batch == 1]
+    most = max(run.context for run in one)
+    return tuple(run for run in one if run.context == most)
+
+
+def band(context: float, batch: float, n_split: float) -> ErrorBand:
+    """The wave model's errors on measured decodes like this one.
+
+    None was timed whose last wave is far from full after a full one.
+    """
+    known = decode(int(context), batch=int(batch), n_split=int(n_split))
+    blocks, sms = float(f.WORK_BLOCKS.at(known)), float(known["n_sms"])
+    waves = float(f.WAVES.at(known))
+    if n_split * TILE_SIDE >= context + TILE_SIDE:
+        return Unmeasured("more splits than tiles of keys")
+    if waves > 1 and blocks < FILLED * waves * sms:
+        return Unmeasured("no decode whose last wave is far from full was timed")
+    long = context >= LONG - 192  # the stop of 8,000 tokens, too
+    runs = [run for run in decode_runs() if (run.context >= LONG) == long]
+    found = errors(runs)
+    said = f"{LONG:,} tokens or more" if long else "1,024 tokens"
+    regime = f"decodes of this shape with {said} on one H100"
+    return Band(min(found), max(found), regime, len(runs), whole=True)
+
+
+def block_speed(blocks: int) -> float:
+    """Most bytes a second that so many blocks drew together in plain reads.
+
+    Raises:
+        ValueError: so many were not timed.
+    """
+    found = [run.bytes_per_s for run in one_h100.reads() if run.blocks == blocks]
+    if not found:
+        raise ValueError(f"blocks must be a number that was timed, got {blocks}")
+    return max(found)
+
+
+def step_s() -> tuple[int, float]:
+    """Tokens and seconds of the measured iteration with the longest single decode."""
+    one = [run for run in one_h100.passes() if run.decodes == 1 and not run.chunk]
+    most = max(run.context for run in one)
+    return most, fmean(float(run.seconds) for run in one if run.context == most)
+
+
+def unsplit_step_s(block_bytes_per_s: float | None = None) -> float:
+    """That iteration if attention had one split: by the wave model, what it adds.
+
+    With ``block_bytes_per_s`` a block reads at another pace than this book's kernel.
+    """
+    context, seconds = step_s()
+    many, one = (decode(context, n_split=n) for n in (STEP_SPLITS, 1))
+    if block_bytes_per_s is not None:
+        one |= {"block_bw": block_bytes_per_s}
+    more_s = float(f.DECODE_ATTN_S.at(one)) - float(f.DECODE_ATTN_S.at(many))
+    return seconds + model().n_layers * more_s
+
+
+def prompt_s() -> tuple[int, float]:
+    """Tokens and seconds of the longest measured prompt, a whole iteration."""
+    found = [run for run in one_h100.passes() if not run.decodes and not run.prefix]
+    most = max(run.chunk for run in found)
+    return most, fmean(float(run.seconds) for run in found if run.chunk == most)
+
+
+def splits_table() -> Table:
+    """One request with the longest cache: measured by splits, and the wave model."""
     rows = []
-    for said, name in ROWS.items():
-        slow, fast = getattr(without, name), getattr(split, name)
-        gain = f"{slow / fast:.1f}" if slow != fast else "–"
-        rows.append([said, _ms(slow), _ms(fast), gain])
-    caption = f"One request with {BOOK:,} tokens on an H100, expected and not measured"
-    columns = ("", "without splits", f"{n_split} splits", "times as fast")
-    return Table(caption, ("decode", *columns[1:]), rows)
-
-
-def _ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g} ms"
+    for run in alone():
+        if run.splits not in SHOWN:
+            continue
+        seconds, predicted = float(run.seconds), model_s(run)
+        blocks = run.kv_heads * int(run.splits or 1)
+        each = run.cache_bytes / seconds / blocks
+        rows.append(
+            [
+                str(run.splits),
+                f"{blocks:,}",
+                f"{1e6 * seconds:,.0f}",
+                f"{1e6 * predicted:,.0f}",
+                _per_cent(predicted / seconds - 1),
+                f"{each / 1e9:.1f}",
+            ]
+        )
+    columns = ("splits", "blocks", "measured, µs", "model, µs", "error", "GB/s a block")
+    caption = (
+        f"Attention of one layer in decode on an H100, one request with "
+        f"{alone()[0].context:,} tokens"
+    )
+    note = (
+        "Error: model over measured, less one. GB/s a block: keys and values over "
+        "measured time and blocks."
+    )
+    return Table(caption, columns, rows, notes=(note,))
 
 
 def gain_parts() -> tuple[float, float, float]:
@@ -263,38 +245,51 @@ def over_standard() -> tuple[int, float]:
     return longest, fast / slow
 
 
-def packed_alone_s(run: SplitRun) -> float:
-    """Seconds by the model if the queries of a group shared a block, without splits."""
-    return float(f.SPLIT_READ_S.at(_setting(run, evidence.DECODE_KV_HEADS)))
+def _per_cent(error: float) -> str:
+    """With its sign; nothing has a sign if it is rounded to zero."""
+    said = f"{error:+.0%}".replace("-", "−")
+    return "0%" if said[1:] == "0%" else said
+
+
+def two_gpus() -> tuple[tuple[SplitRun, DecodeAttention, DecodeAttention], ...]:
+    """Decodes of both GPUs: an A100; an H100 with one split, and with the best."""
+    mine: dict[tuple[int, int], list[DecodeAttention]] = {}
+    heads = int(float(evidence.DECODE_HEADS))
+    for run in decode_runs(heads=heads):
+        mine.setdefault((run.batch, run.context), []).append(run)
+    found = []
+    for theirs in evidence.DECODE_RUNS:
+        if runs := mine.get((theirs.batch, theirs.context)):
+            least = min(runs, key=lambda run: float(run.seconds))
+            found.append((theirs, next(r for r in runs if r.splits == 1), least))
+    return tuple(found)
 
 
 def decode_table() -> Table:
-    """Measured decodes with and without splits, beside the model."""
+    """Measured decodes of the same shape on two GPUs, with and without splits."""
     rows: list[list[str | int]] = []
-    for run in evidence.DECODE_RUNS:
-        pairs = (
-            (float(run.unsplit_s), decode_bound_s(run, split=False)),
-            (float(run.split_s), decode_bound_s(run, split=True)),
-        )
+    for theirs, one, best in two_gpus():
+        pairs = ((theirs.unsplit_s, theirs.split_s), (one.seconds, best.seconds))
         cells = [
             text
-            for measured, predicted in pairs
+            for slow, fast in pairs
             for text in (
-                f"{1e6 * measured:,.1f}",
-                f"{1e6 * predicted:,.1f}",
-                f"{measured / predicted:.2f}",
+                f"{1e6 * float(slow):,.1f}",
+                f"{1e6 * float(fast):,.1f}",
+                f"{float(slow) / float(fast):.1f}",
             )
         ]
-        rows.append([run.batch, run.context, *cells])
+        rows.append([theirs.batch, theirs.context, *cells])
     columns = (
         "requests",
         "tokens each",
-        *("unsplit, µs", "wave model, µs", "ratio"),
-        *("split, µs", "least, µs", "ratio"),
+        *("A100: one block, µs", "splits, µs", "gain"),
+        *("H100: one split, µs", "best, µs", "gain of splits"),
     )
-    caption = "Attention of one layer in decode on an A100, 16 query and 2 KV heads"
+    caption = "Attention of one layer in decode, 16 query and 2 KV heads, on two GPUs"
     note = (
-        "Wave model: at the datasheet's whole bandwidth. Least: the time that all keys "
-        "and values take at this bandwidth. Ratio: measured over the column before it."
+        "All measured. A100: 2023, an old kernel without packing and without splits, "
+        "and a new one with both. H100: this book’s kernel, which always packs, with "
+        "one split and with the best number of splits."
     )
     return Table(caption, columns, rows, notes=(note,))

@@ -146,6 +146,11 @@ busy_share = Share(
 waves = Positive(
     r"N_{\mathrm{wave}}", "dimensionless", "waves in which thread blocks run"
 )
+block_bw = Positive(
+    r"W_{\mathrm{block}}",
+    "byte/s",
+    "keys and values that one thread block reads a second at most",
+)
 split_read_s = Positive(
     r"t_{\mathrm{split}}", "s", "time in which all splits read their keys and values"
 )
@@ -159,5 +164,5 @@ decode_attn_s = Positive(
 least_read_s = Positive(
     r"t_{\mathrm{kv}}^{\min}",
     "s",
-    "least time to read keys and values of a layer, all multiprocessors at work",
+    "least time to read keys and values of a layer, at the bandwidth reached",
 )

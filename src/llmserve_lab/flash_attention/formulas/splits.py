@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import ceiling, minimum
+from llmserve_lab.formula.derive import ceiling, maximum, minimum
 from llmserve_lab.formula.formula import Formula
 
 ONLINE = "Milakov and Gimelshein 2018"
@@ -32,21 +32,20 @@ def _exp(item: Any) -> Any:
 
 
 def _split_read_s(
+    least_read_s: Any,
     waves: Any,
-    n_sms: Any,
     key_and_value: Any,
     tile_keys: Any,
     context: Any,
     d_head: Any,
     bytes_kv: Any,
     n_split: Any,
-    hbm_bw: Any,
-    eff_mem: Any,
+    block_bw: Any,
 ) -> Any:
-    """Waves times what a block reads, at a multiprocessor's share of the bandwidth."""
+    """Blocks one after another at a block's own pace, or all at the memory's."""
     keys = tile_keys * ceiling(context / (tile_keys * n_split))  # whole tiles
     block = key_and_value * keys * d_head * bytes_kv
-    return waves * block * n_sms / (hbm_bw * eff_mem)
+    return maximum(least_read_s, waves * block / block_bw)
 
 
 def _least_read_s(
@@ -109,15 +108,22 @@ WAVES = Formula(
     source="counted",
     holds="blocks of equal length, one to a multiprocessor",
 )
+LEAST_READ_S = Formula(
+    result=q.least_read_s,
+    expr=_least_read_s,
+    title="Least time of attention in decode",
+    source="counted",
+    holds="every key and value of the layer is read once, at the whole bandwidth",
+)
 SPLIT_READ_S = Formula(
     result=q.split_read_s,
     expr=_split_read_s,
-    uses=(WAVES,),
+    uses=(WAVES, LEAST_READ_S),
     title="Time of the splits",
     source="counted",
     holds=(
-        "a multiprocessor draws at most its even share of the bandwidth; splits are "
-        "of whole tiles of keys, and there are at most as many"
+        "a block reads at its own pace until all of them reach the memory's; splits "
+        "are of whole tiles of keys, and there are at most as many"
     ),
 )
 MERGE_BYTES = Formula(
@@ -146,11 +152,4 @@ DECODE_ATTN_S = Formula(
     title="Time of attention in decode",
     source="counted",
     holds="memory-bound: computing hides behind reading; one layer, one new token",
-)
-LEAST_READ_S = Formula(
-    result=q.least_read_s,
-    expr=_least_read_s,
-    title="Least time of attention in decode",
-    source="counted",
-    holds="every key and value of the layer is read once, at the whole bandwidth",
 )

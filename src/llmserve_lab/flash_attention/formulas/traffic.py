@@ -69,6 +69,12 @@ def _register_bytes(
     )
 
 
+def _rows_visited(prompt_len: Any, tile_keys: Any) -> Any:
+    """For each tile of keys, the queries from its first key on."""
+    rounds = ceiling(prompt_len / tile_keys)
+    return prompt_len * rounds - tile_keys * rounds * (rounds - 1) / 2
+
+
 def _shared_bytes(
     bytes_number: Any,
     d_head: Any,
@@ -130,13 +136,10 @@ TILED_BYTES = Formula(
 )
 ROWS_VISITED = Formula(
     result=q.rows_visited,
-    expr=lambda prompt_len, row_tiles, tile_rows: (
-        prompt_len * row_tiles - tile_rows * row_tiles * (row_tiles - 1) / 2
-    ),
-    uses=(ROW_TILES,),
+    expr=_rows_visited,
     title="Queries read, tile after tile",
     source="counted",
-    holds="causal, tiles of the future skipped; square tiles",
+    holds="causal, tiles of the future skipped; the query tile divides the key tile",
 )
 OUTER_KEYS_BYTES = Formula(
     result=q.outer_keys_bytes,

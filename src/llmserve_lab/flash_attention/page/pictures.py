@@ -138,7 +138,7 @@ def rooms() -> StaticFigure:
     names = [f"{rows} × {keys}" for rows, keys in TILES]
     names[0] += " (used)"
     panels = (
-        (shared_parts, SHARED_PER_BLOCK, "shared memory of a block", INKS[:2]),
+        (shared_parts, SHARED_PER_BLOCK, "shared memory", INKS[:2]),
         (register_parts, REGISTERS_PER_SM, "registers", INKS[2:]),
     )
     for axes, (parts, most, title, inks) in zip(both, panels, strict=True):
@@ -149,8 +149,11 @@ def rooms() -> StaticFigure:
             left = [a + b for a, b in zip(left, sizes, strict=True)]
         room = float(most) / KIB
         for row, size in enumerate(left):
-            said = f"{size:.0f}" + (": too much" if size > room else "")
-            axes.text(max(size, room) + 5, row, said, fontsize=7.5, va="center")
+            fit: dict[str, Any] = {"ha": "right", "color": "white", "weight": "bold"}
+            at, said, look = size - 5, f"{size:.0f}", fit
+            if size > room:
+                at, said, look = size + 5, f"{said}: too much", {}
+            axes.text(at, row, said, fontsize=7.5, va="center", **look)
         axes.axvline(room, color=INK.light, lw=1.5)
         axes.text(room + 6, -0.75, f"{room:.0f}", fontsize=8.5, va="center")
         axes.set(xlim=(0, 430), ylim=(len(TILES) - 0.5, -1.1))
