@@ -120,8 +120,8 @@ def _sentence() -> str:
         f"{CHUNK:,} tokens; in the second panel a prompt is one chunk. In the grey "
         f"field a value is over {published.across():.1f} times worse than the best, "
         "the error of this predictor across servers: bars that end there are grey, "
-        "surely behind. Among the others only a measurement can tell. The predictor was "
-        "fitted to no pipeline and no all-reduce between servers."
+        "surely behind. Among the others only a measurement can tell. The predictor "
+        "was fitted to no pipeline and no all-reduce between servers."
     )
 
 
