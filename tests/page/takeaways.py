@@ -115,9 +115,12 @@ KEPT: dict[str, list[str]] = {
         ),
     ],
     "parallelism": [
-        "alone_ms ‘large GPU’ ‘not speed’",
+        (
+            "alone_ms ‘large GPU’ ‘sooner first’ ‘long prompts’ ‘not faster’ "
+            "‘faster tokens’"
+        ),
         ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
-        "fewer ‘many tensor-parallel’ ‘not fit’",
+        "fewer fewer_two ‘many tensor-parallel’ ‘not fit’",
         "‘With one’ busy_eight ‘less than’ miss",
         "ds_even",
     ],

@@ -109,5 +109,9 @@ def the_map() -> Table:
         f"{MODEL.name} in 16 bits: one prompt, or in the last two lines a batch of "
         "requests shared out to the GPUs."
     )
-    engine = f"In vLLM {engines.VERSION}: {options}. Sequence parallelism has none."
+    engine = (
+        f"In vLLM {engines.VERSION}: {options}. Sequence parallelism has none. Its "
+        "pipeline sends two rows for one, so twice the bytes, and its prefill CP is no "
+        "ring: every rank gathers all keys and values."
+    )
     return Table("Six ways to cut", columns, rows, [note, engine])

@@ -47,7 +47,7 @@ predict_alone = Question(
     why=lambda: (
         "Each layer still waits for the one before it, so the four GPUs work one "
         f"after another: a token takes {_gain():.2f} times as long as on one GPU. "
-        "The pipeline adds memory and room for other requests, not speed for this one."
+        "The pipeline adds memory and room for other requests, not faster tokens."
     ),
     hints=(
         Hint(
@@ -87,7 +87,8 @@ predict_layout = Question(
     prompt=(
         f"Eight H100s stand in two servers of four, with a 400 Gb/s port for each GPU "
         f"between the servers. {MODEL.name} reads prompt after prompt, in chunks of "
-        f"{stills.CHUNK:,} tokens. Which layout reads the most tokens per second?"
+        f"{stills.CHUNK:,} tokens. Which layout does the book's model "
+        "predict to read the most tokens per second?"
     ),
     choices=tuple(LAYOUTS),
     answer=lambda: float(list(LAYOUTS).index(max(LAYOUTS, key=stills.prefill_rate))),
