@@ -37,26 +37,58 @@ def provenance() -> dict:
     if not CUDA:
         return {}
     properties = torch.cuda.get_device_properties(0)
-    query = (
-        "driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,temperature.gpu"
-    )
-    said = subprocess.run(
-        ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"],
+    driver = subprocess.run(
+        ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.strip()
     return {
         "card": properties.name,
-        "driver": said.split(", ")[0],
+        "driver": driver,
         "cuda": torch.version.cuda,
         "pytorch": torch.__version__,
         "triton": triton.__version__,
         "date": datetime.now(UTC).date().isoformat(),
         "multiprocessors": properties.multi_processor_count,
         "memory_bytes": properties.total_memory,
-        "state": dict(zip(query.split(","), said.split(", "), strict=True)),
     }
+
+
+COLUMNS = {
+    "copy": ("bytes", "seconds"),
+    "read": ("blocks", "at_a_time", "bytes", "seconds"),
+    "product": ("precision", "matrix", "n_in", "n_out", "rows", "seconds"),
+    "decode attention": ("heads", "kv_heads", "batch", "context", "splits", "seconds"),
+    "prefill attention": ("code", "tokens", "heads", "kv_heads", "seconds"),
+    "pass": (
+        *("precision", "decodes", "context", "chunk", "prefix"),
+        *("seconds", "launched_seconds"),
+    ),
+}
+
+
+def tables(where: dict, rows: list[dict]) -> str:
+    """The file that the book reads: a table for each kind of run, a line for each run.
+
+    Seconds have five digits, far more than two runs agree in.
+    """
+
+    def cell(row: dict, column: str) -> object:
+        found = row.get(column)
+        timed = column.endswith("seconds") and found is not None
+        return float(f"{found:.5g}") if timed else found
+
+    kinds = []
+    for kind, columns in COLUMNS.items():
+        lines = [
+            json.dumps([cell(row, column) for column in columns])
+            for row in rows
+            if row["what"] == kind
+        ]
+        head = f'"{kind}": {{"columns": {json.dumps(columns)}, "rows": [\n'
+        kinds.append(head + ",\n".join(lines) + "]}")
+    return f'{{\n"provenance": {json.dumps(where)},\n' + ",\n".join(kinds) + "\n}\n"
 
 
 def main() -> None:
@@ -84,7 +116,7 @@ def main() -> None:
             f"{name}: {time.perf_counter() - start:.1f} s, {len(rows)} rows so far",
             flush=True,
         )
-        chosen.out.write_text(json.dumps({"provenance": provenance(), "rows": rows}))
+        chosen.out.write_text(tables(provenance(), rows))
         if CUDA:
             torch.cuda.empty_cache()
 

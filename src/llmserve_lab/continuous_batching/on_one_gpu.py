@@ -7,7 +7,6 @@ What was timed replays recorded launches, so the engine's iterations do, too; se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean
 
 from llmserve_lab.catalog.evidence import one_h100
 from llmserve_lab.continuous_batching.machine import (
@@ -16,9 +15,10 @@ from llmserve_lab.continuous_batching.machine import (
     TARGET_S,
     replayed,
 )
+from llmserve_lab.formula.text import off_by
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import device, share
-from llmserve_lab.validation.one_gpu import PassScore, compared
+from llmserve_lab.running_example import device
+from llmserve_lab.validation.one_gpu import load_of
 
 # A chunk, and the tokens of its prompt before it: what the page's table shows.
 SHOWN = (
@@ -48,26 +48,18 @@ class TimedChunk:
         return self.engine_s / self.measured_s - 1
 
 
-def _mean(runs: list[PassScore]) -> TimedChunk:
-    run = runs[0].run
-    return TimedChunk(
-        decodes=run.decodes,
-        context=run.context,
-        chunk=run.chunk,
-        prefix=run.prefix,
-        measured_s=fmean(float(each.run.seconds) for each in runs),
-        engine_s=runs[0].predicted_s,
-    )
-
-
 def timed_chunks() -> tuple[TimedChunk, ...]:
     """Every chunk that was timed, one by its size, its prefix and its decodes."""
-    found: dict[tuple[int, int, int], list[PassScore]] = {}
-    for each in compared(replayed()):
-        if each.sort != "decode":
-            run = each.run
-            found.setdefault((run.decodes, run.chunk, run.prefix), []).append(each)
-    return tuple(map(_mean, found.values()))
+    engine = replayed()
+    return tuple(
+        TimedChunk(
+            **size._asdict(),
+            measured_s=measured_s,
+            engine_s=engine.seconds(load_of(size)),
+        )
+        for size, measured_s in one_h100.mean_seconds().items()
+        if size.chunk
+    )
 
 
 def shown() -> list[TimedChunk]:
@@ -113,18 +105,11 @@ def correctable_s(rows: int) -> float:
     return TARGET_S / of_time
 
 
-def attention_part(each: TimedChunk) -> float:
-    """Of what the engine is too short, what attention at its measured speed adds."""
-    pairs = each.chunk * each.prefix + each.chunk * (each.chunk + 1) / 2
-    reached = float(share().compute) / attention_share()
-    return pairs * replayed().pair_s * (reached - 1) / (each.measured_s - each.engine_s)
-
-
 def attention_share() -> float:
     """Of the datasheet's FLOP/s, what attention of the longest prompt reached."""
     runs = [each for each in one_h100.prefill_attention() if each.code == "cuDNN"]
     longest = max(runs, key=lambda each: each.tokens)
-    return longest.flops / float(longest.seconds) / float(device().peak("bf16"))
+    return longest.flops_per_s / float(device().peak("bf16"))
 
 
 def chunk_times_table() -> Table:
@@ -135,12 +120,12 @@ def chunk_times_table() -> Table:
             f"{each.prefix:,}",
             f"{1e3 * each.measured_s:.0f} ms",
             f"{1e3 * each.engine_s:.0f} ms",
-            f"{each.error:+.0%}".replace("-", "−"),
+            off_by(each.error),
         )
         for each in shown()
     ]
     columns = ("chunk (rows)", "after (tokens)", "measured", "engine", "engine off by")
-    note = f"M{one_h100.source()[1:]}; means of two runs."
+    note = f"{one_h100.as_note()}; means of two runs."
     beside = shown()[0]
     caption = (
         f"An iteration with a chunk beside {beside.decodes} decodes of "

@@ -30,6 +30,7 @@ from llmserve_lab.engine import (
     Request,
     simulate,
 )
+from llmserve_lab.formula.text import off_by
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import cost, datasheet, served_by
 from llmserve_lab.validation import dense_rows
@@ -188,17 +189,6 @@ def chunk_times(chunk: int = GRAPH_ROWS) -> dict[int, tuple[float, float]]:
     return found
 
 
-def chunk_growth() -> tuple[float, float]:
-    """By how much the mean iteration lasts longer in the longest prompt, in s.
-
-    Longer than in the shortest one: measured, and simulated. The chunk is the same, so
-    that only its prefix makes the difference.
-    """
-    shortest, *_, longest = chunk_times().values()
-    measured_s, said_s = (b - a for a, b in zip(shortest, longest, strict=True))
-    return measured_s, said_s
-
-
 def chunk_table() -> Table:
     """Table of the time of an iteration with a chunk: measured, and simulated."""
     rows = [
@@ -206,7 +196,7 @@ def chunk_table() -> Table:
             f"{prompt:,}",
             f"{1e3 * seen:.0f} ms",
             f"{1e3 * said:.0f} ms",
-            f"{said / seen - 1:+.0%}".replace("-", "−"),
+            off_by(said / seen - 1),
         )
         for prompt, (seen, said) in chunk_times().items()
     ]

@@ -41,7 +41,7 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.formula.origin import Sourced
-from llmserve_lab.formula.text import si
+from llmserve_lab.formula.text import off_by, si
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, device, model
 from llmserve_lab.workloads import Always, poisson_requests
@@ -206,7 +206,7 @@ def goodput_table() -> Table:
         one = served_best(WHOLE, limit_s, HANDS[0])
         pools = [served_best(POOLS, limit_s, hand) for hand in reversed(HANDS)]
         low, high = sorted(pool.per_s for pool in pools)
-        gains = (_more(rate / one.per_s - 1) for rate in (low, high))
+        gains = (off_by(rate / one.per_s - 1) for rate in (low, high))
         rows.append(
             (
                 si(limit_s, "s"),
@@ -223,10 +223,6 @@ def goodput_table() -> Table:
         "was measured in this way, so there is no band of error."
     )
     return Table(caption, columns, rows, notes=(note,))
-
-
-def _more(share: float) -> str:
-    return "0%" if round(100 * share) == 0 else f"{share:+.0%}".replace("-", "−")
 
 
 def served_best(way: str, limit_s: float, hand: str) -> Best:

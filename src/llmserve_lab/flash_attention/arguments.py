@@ -79,7 +79,7 @@ def block_pace() -> Cited:
     """
     alone = [run for run in decode_attention() if run.batch == 1 and run.splits == 1]
     run = max(alone, key=lambda run: (run.context, run.kv_heads))
-    pace = run.cache_bytes / run.kv_heads / float(run.seconds)
+    pace = run.bytes_per_s / run.kv_heads
     note = f"{run.context:,} tokens, {run.kv_heads} blocks, split-KV kernel in Triton"
     return Cited(pace, "byte/s", "measured", source(), note)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from statistics import fmean
 
 from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.catalog.evidence import one_h100
@@ -21,6 +20,7 @@ from llmserve_lab.checks import key_of
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import TILE_SIDE, decode, head
 from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
+from llmserve_lab.formula.text import off_by
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import device, model
 
@@ -168,9 +168,9 @@ def block_speed(blocks: int) -> float:
 
 def step_s() -> tuple[int, float]:
     """Tokens and seconds of the measured iteration with the longest single decode."""
-    one = [run for run in one_h100.passes() if run.decodes == 1 and not run.chunk]
-    most = max(run.context for run in one)
-    return most, fmean(float(run.seconds) for run in one if run.context == most)
+    timed = one_h100.mean_seconds()
+    longest = max(size for size in timed if size.decodes == 1 and not size.chunk)
+    return longest.context, timed[longest]
 
 
 def unsplit_step_s(block_bytes_per_s: float | None = None) -> float:
@@ -188,9 +188,9 @@ def unsplit_step_s(block_bytes_per_s: float | None = None) -> float:
 
 def prompt_s() -> tuple[int, float]:
     """Tokens and seconds of the longest measured prompt, a whole iteration."""
-    found = [run for run in one_h100.passes() if not run.decodes and not run.prefix]
-    most = max(run.chunk for run in found)
-    return most, fmean(float(run.seconds) for run in found if run.chunk == most)
+    timed = one_h100.mean_seconds()
+    longest = max(size for size in timed if not size.decodes and not size.prefix)
+    return longest.chunk, timed[longest]
 
 
 def splits_table() -> Table:
@@ -201,14 +201,14 @@ def splits_table() -> Table:
             continue
         seconds, predicted = float(run.seconds), model_s(run)
         blocks = run.kv_heads * int(run.splits or 1)
-        each = run.cache_bytes / seconds / blocks
+        each = run.bytes_per_s / blocks
         rows.append(
             [
                 str(run.splits),
                 f"{blocks:,}",
                 f"{1e6 * seconds:,.0f}",
                 f"{1e6 * predicted:,.0f}",
-                _per_cent(predicted / seconds - 1),
+                off_by(predicted / seconds - 1),
                 f"{each / 1e9:.1f}",
             ]
         )
@@ -243,12 +243,6 @@ def over_standard() -> tuple[int, float]:
         float(CAUSAL_SPEED[each][longest]) for each in (FLASH_THREE, STANDARD)
     )
     return longest, fast / slow
-
-
-def _per_cent(error: float) -> str:
-    """With its sign; nothing has a sign if it is rounded to zero."""
-    said = f"{error:+.0%}".replace("-", "−")
-    return "0%" if said[1:] == "0%" else said
 
 
 def two_gpus() -> tuple[tuple[SplitRun, DecodeAttention, DecodeAttention], ...]:
@@ -286,7 +280,10 @@ def decode_table() -> Table:
         *("A100: one block, µs", "splits, µs", "gain"),
         *("H100: one split, µs", "best, µs", "gain of splits"),
     )
-    caption = "Attention of one layer in decode, 16 query and 2 KV heads, on two GPUs"
+    caption = (
+        f"Attention of one layer in decode, {float(evidence.DECODE_HEADS):.0f} query "
+        f"and {float(evidence.DECODE_KV_HEADS):.0f} KV heads, on two GPUs"
+    )
     note = (
         "All measured. A100: 2023, an old kernel without packing and without splits, "
         "and a new one with both. H100: this book’s kernel, which always packs, with "

@@ -102,6 +102,11 @@ def signed(share: float, digits: int = 0) -> str:
     return f"{amount:+.{digits}f}\N{NO-BREAK SPACE}%".replace("-", "−")
 
 
+def off_by(share: float) -> str:
+    """A difference in whole per cent, close set: ``+5%``, ``−12%``, and ``0%``."""
+    return "0%" if round(100 * share) == 0 else f"{share:+.0%}".replace("-", "−")
+
+
 def said_unit(unit: str) -> str:
     """A unit as it is said beside a name: tokens of one request are just tokens."""
     return OF_ONE_REQUEST.get(unit, unit)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean
 
 from llmserve_lab.catalog.evidence import one_h100
 from llmserve_lab.page.table import Table
@@ -22,24 +21,17 @@ class Gain:
 
 def gains() -> tuple[Gain, ...]:
     """Every iteration that was timed with weights of 16 bits and of 8."""
-    seconds: dict[tuple[int, ...], list[float]] = {}
-    for run in one_h100.passes():
-        if run.precision == "bf16":
-            seconds.setdefault(_size(run), []).append(float(run.seconds))
+    seconds = one_h100.mean_seconds()
     wide, narrow = served(Bits("bf16")), served(Bits("fp8"))
     return tuple(
         Gain(
             run=run,
-            measured=fmean(seconds[_size(run)]) / float(run.seconds),
-            formula=wide.seconds(load_of(run)) / narrow.seconds(load_of(run)),
+            measured=seconds[run.size] / float(run.seconds),
+            formula=wide.seconds(load_of(run.size)) / narrow.seconds(load_of(run.size)),
         )
         for run in one_h100.passes()
-        if run.precision == "fp8" and _size(run) in seconds
+        if run.precision == "fp8" and run.size in seconds
     )
-
-
-def _size(run: one_h100.TimedPass) -> tuple[int, ...]:
-    return run.decodes, run.context, run.chunk, run.prefix
 
 
 def gains_table() -> Table:
@@ -56,7 +48,7 @@ def gains_table() -> Table:
         ("iteration", "measured", "formula"),
         rows,
         notes=(
-            f"M{one_h100.source()[1:]}. Decode: requests of 1,100 tokens. Weights and "
+            f"{one_h100.as_note()}. Decode: requests of 1,100 tokens. Weights and "
             "what they multiply in FP8 with one scale, cache and head in BF16; the "
             "rounding that precedes the product is done by the kernels before it.",
         ),

@@ -7,7 +7,6 @@ takes beyond it is the server's; what it takes beyond the datasheet is the GPU's
 from __future__ import annotations
 
 from functools import cache
-from statistics import fmean
 
 from llmserve_lab.catalog.evidence import one_h100
 from llmserve_lab.formula.origin import Computed
@@ -61,7 +60,7 @@ def products_s(rows: int) -> float:
 def reading_share(matrix: str) -> float:
     """Share of the datasheet's bandwidth at which a product of one row reads."""
     run = _products()[matrix, 1]
-    return run.traffic_bytes / float(run.seconds) / float(ideal()["hbm_bw"])
+    return run.bytes_per_s / float(ideal()["hbm_bw"])
 
 
 def compute_rate(rows: int = MANY) -> float:
@@ -91,11 +90,8 @@ def fastest_copy() -> float:
 
 def batches(context: int = MEAN_CONTEXT) -> tuple[int, ...]:
     """Numbers of requests whose decode was timed with so many cached tokens each."""
-    found = {
-        run.decodes
-        for run in one_h100.passes()
-        if (run.precision, run.chunk, run.context) == ("bf16", 0, context)
-    }
+    timed = one_h100.mean_seconds()
+    found = {s.decodes for s in timed if s.context == context and not s.chunk}
     return tuple(sorted(found))
 
 
@@ -105,15 +101,11 @@ def alone_s(batch: int = 0, *, chunk: int = 0, context: int = MEAN_CONTEXT) -> f
     Raises:
         ValueError: no such iteration was timed.
     """
-    asked = ("bf16", batch, context if batch else 0, chunk, 0)
-    runs = [
-        float(run.seconds)
-        for run in one_h100.passes()
-        if asked == (run.precision, run.decodes, run.context, run.chunk, run.prefix)
-    ]
-    if not runs:
+    asked = one_h100.PassSize(batch, context if batch else 0, chunk, 0)
+    timed = one_h100.mean_seconds()
+    if asked not in timed:
         raise ValueError(f"batch and chunk must be timed ones, got {batch}, {chunk}")
-    return fmean(runs)
+    return timed[asked]
 
 
 def split_of_launches() -> dict[str, float]:

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from llmserve_lab.catalog.evidence.one_h100 import TimedPass, passes
+from llmserve_lab.catalog.evidence.one_h100 import (
+    PassSize,
+    TimedPass,
+    mean_seconds,
+    passes,
+)
 from llmserve_lab.catalog.evidence.status import Status
 from llmserve_lab.engine import IterationCost, IterationLoad
 
@@ -43,11 +48,11 @@ class PassScore:
         return self.predicted_s / float(self.run.seconds) - 1
 
 
-def load_of(run: TimedPass) -> IterationLoad:
+def load_of(size: PassSize) -> IterationLoad:
     """The rows, pairs and cached tokens of a pass."""
-    cached = run.decodes * run.context
-    decodes = IterationLoad(run.decodes, cached, cached, run.decodes)
-    return decodes.plus(IterationLoad.of(chunk=run.chunk, context=run.prefix))
+    cached = size.decodes * size.context
+    decodes = IterationLoad(size.decodes, cached, cached, size.decodes)
+    return decodes.plus(IterationLoad.of(chunk=size.chunk, context=size.prefix))
 
 
 def compared(cost: IterationCost, precision: str = "bf16") -> tuple[PassScore, ...]:
@@ -56,15 +61,13 @@ def compared(cost: IterationCost, precision: str = "bf16") -> tuple[PassScore, .
     Raises:
         ValueError: none was measured in this precision.
     """
-    found = tuple(
-        PassScore(run, cost.seconds(load_of(run)))
+    sizes = mean_seconds(precision)  # which refuses another precision
+    predicted = {size: cost.seconds(load_of(size)) for size in sizes}
+    return tuple(
+        PassScore(run, predicted[run.size])
         for run in passes()
         if run.precision == precision
     )
-    if not found:
-        known = ", ".join(sorted({run.precision for run in passes()}))
-        raise ValueError(f"precision must be one of {known}, got {precision!r}")
-    return found
 
 
 def mean_error(compared: Iterable[PassScore]) -> float:

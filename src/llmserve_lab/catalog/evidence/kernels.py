@@ -142,7 +142,6 @@ OVERLAP_SLOWDOWN = Cited(
 
 FLASH_MLA = "FlashMLA, deep-dive of April 2025, H800 SXM5"
 NO_BUBBLES = "Spector and others, Look Ma, No Bubbles!, May 2025, Llama-3.2-1B, H100"
-DECODE_KERNEL_BW = Cited(3e12, "byte/s", "measured", FLASH_MLA)  # decode's attention
 THROTTLED_PEAK = Cited(865e12, "FLOP/s", "measured", FLASH_MLA, "at some 1.6 GHz")
 ENGINES_BW_SHARE = Cited(0.5, "dimensionless", "measured", NO_BUBBLES, "at most")
 ONE_KERNEL_BW_SHARE = Cited(0.78, "dimensionless", "measured", NO_BUBBLES)

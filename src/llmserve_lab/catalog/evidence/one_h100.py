@@ -8,10 +8,13 @@ client. So a pass here is what the GPU does in an iteration, and no more.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from statistics import fmean
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from llmserve_lab.catalog.records.cited import Cited
 
@@ -37,6 +40,11 @@ def source() -> str:
         f"measured for this book: {said['card']}, driver {said['driver']}, CUDA "
         f"{said['cuda']}, PyTorch {said['pytorch']}, {said['date']}"
     )
+
+
+def as_note() -> str:
+    """The same, as the beginning of a table's note."""
+    return f"M{source()[1:]}"
 
 
 def _runs(kind: str, make: type[Run]) -> tuple[Run, ...]:
@@ -106,6 +114,16 @@ class Product:
         read = self.rows * self.n_in + self.n_in * self.n_out
         return float(each * read + 2 * self.rows * self.n_out)
 
+    @property
+    def flops_per_s(self) -> float:
+        """What the product computes a second."""
+        return self.flops / float(self.seconds)
+
+    @property
+    def bytes_per_s(self) -> float:
+        """What the product reads and writes a second."""
+        return self.traffic_bytes / float(self.seconds)
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecodeAttention:
@@ -128,6 +146,11 @@ class DecodeAttention:
         """Keys and values of all requests in 16 bits."""
         return 4 * self.batch * self.kv_heads * self.context * self.width
 
+    @property
+    def bytes_per_s(self) -> float:
+        """Keys and values read a second."""
+        return self.cache_bytes / float(self.seconds)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PrefillAttention:
@@ -146,6 +169,20 @@ class PrefillAttention:
         pairs = self.tokens * (self.tokens + 1) / 2
         return 4.0 * self.heads * self.width * pairs
 
+    @property
+    def flops_per_s(self) -> float:
+        """What the two products compute a second."""
+        return self.flops / float(self.seconds)
+
+
+class PassSize(NamedTuple):
+    """Decodes with a context, and a chunk of a prompt after its prefix."""
+
+    decodes: int
+    context: int
+    chunk: int
+    prefix: int
+
 
 @dataclass(frozen=True, kw_only=True)
 class TimedPass:
@@ -163,6 +200,11 @@ class TimedPass:
     prefix: int
     seconds: Cited
     launched_seconds: Cited | None
+
+    @property
+    def size(self) -> PassSize:
+        """What the iteration carries."""
+        return PassSize(self.decodes, self.context, self.chunk, self.prefix)
 
 
 @cache
@@ -199,3 +241,20 @@ def prefill_attention() -> tuple[PrefillAttention, ...]:
 def passes() -> tuple[TimedPass, ...]:
     """Decode steps, prompts, and chunks beside decodes; all in 16 bits timed twice."""
     return _runs("pass", TimedPass)
+
+
+@cache
+def mean_seconds(precision: str = "bf16") -> Mapping[PassSize, float]:
+    """Seconds of each size of pass, the mean of its runs.
+
+    Raises:
+        ValueError: no pass was timed with weights of this precision.
+    """
+    seconds: dict[PassSize, list[float]] = {}
+    for run in passes():
+        if run.precision == precision:
+            seconds.setdefault(run.size, []).append(float(run.seconds))
+    if not seconds:
+        known = ", ".join(sorted({run.precision for run in passes()}))
+        raise ValueError(f"precision must be one of {known}, got {precision!r}")
+    return MappingProxyType({size: fmean(found) for size, found in seconds.items()})

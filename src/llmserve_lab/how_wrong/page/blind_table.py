@@ -13,7 +13,13 @@ from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import cost, datasheet
-from llmserve_lab.validation.one_gpu import PassScore, Sort, compared, mean_error
+from llmserve_lab.validation.one_gpu import (
+    OPENED,
+    PassScore,
+    Sort,
+    compared,
+    mean_error,
+)
 
 SORTS: dict[Sort, str] = {
     "decode": "decode steps",
@@ -64,8 +70,8 @@ def blind() -> Table:
         ("iterations", "sizes", *MACHINES),
         rows,
         notes=(
-            f"M{one_h100.source()[1:]}; each size timed twice, both are scored.",
-            "Blind but for the last column: which terms are the host's we said after "
-            "the result.",
+            f"{one_h100.as_note()}; each size timed twice, both are scored.",
+            f"Blind until {OPENED.date}, but for the last column: which terms are the "
+            "host's we said after the result.",
         ),
     )

@@ -59,7 +59,7 @@ def _roofs(axes: Any) -> None:
     for name, (mark, ink) in SHOWN.items():
         runs = bare.products_of(name)
         across = [each.flops / each.traffic_bytes for each in runs]
-        up = [each.flops / float(each.seconds) / 1e12 for each in runs]
+        up = [each.flops_per_s / 1e12 for each in runs]
         called = f"product: {'output' if name == 'out' else name}"
         axes.plot(across, up, mark, color=ink.light, label=called, **SMALL)
     axes.set_xlim(*X_SPAN)
@@ -75,9 +75,7 @@ def _shares(axes: Any) -> None:
     points: dict[str, list[tuple[float, float]]] = {
         "copy": [(2 * c.bytes, c.bytes_per_s) for c in one_h100.copies()],
         "reading alone": [(r.bytes, r.bytes_per_s) for r in reads],
-        "product of one row": [
-            (p.traffic_bytes, p.traffic_bytes / float(p.seconds)) for p in ones
-        ],
+        "product of one row": [(p.traffic_bytes, p.bytes_per_s) for p in ones],
     }
     looks = ((".", GREY), ("s", INK), ("D", GREEN))
     for (name, found), (mark, ink) in zip(points.items(), looks, strict=True):
