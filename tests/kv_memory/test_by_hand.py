@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from llmserve_lab.kv_memory import machine, serving
 from llmserve_lab.kv_memory.page import kinds
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, lives, wasted
+from llmserve_lab.page.palette import GREEN
 from llmserve_lab.running_example import model
 
 
@@ -69,3 +71,23 @@ def test_of_a_layer_of_each_kind_is_kept_what_its_shape_says() -> None:
     assert found["state"].mib == state * 2 / 2**20
     sizes = [each.mib for each in found.values()]
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_coloured_areas_of_the_kinds_are_in_proportion_to_their_mib() -> None:
+    """Measured in what is drawn: a layer of heads has 128 MiB, one of windows 8."""
+    from matplotlib import colors, pyplot
+
+    found = {}
+    for name, kind in kinds.kinds().items():
+        if name == "state":
+            continue
+        figure, axes = pyplot.subplots()
+        kinds._columns(axes, kind)
+        green = colors.to_rgba(GREEN.light)
+        drawn: list[Any] = list(axes.patches)
+        bars = [bar for bar in drawn if bar.get_facecolor() == green]
+        found[name] = sum(bar.get_width() * bar.get_height() for bar in bars)
+        pyplot.close(figure)
+    assert found["heads"] / found["window"] == pytest.approx(128 / 8)
+    assert found["heads"] / found["latent"] == pytest.approx(128 / 36)
+    assert found["heads"] == pytest.approx(128 * kinds.AREA)

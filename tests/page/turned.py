@@ -67,6 +67,7 @@ SENTENCES: dict[str, str] = {
     "end_to_end.again_or_once": "‘with a’",
     "flash_attention.decode_splits": "‘with context’ ‘least time’",
     "how_wrong.ladder": "‘With these’",
+    "kv_memory.capacity": "‘few slots’",
     "moe.group": "‘with gpu_rows’",
     "moe.route": "‘many copies’ ‘With DeepSeek-V3's’ ‘with one’ ‘with one’",
     "moe.touched": "‘With the’",

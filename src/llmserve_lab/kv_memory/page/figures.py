@@ -61,13 +61,13 @@ def capacity() -> LiveFigure:
         readouts=(
             banded(Readout("cache_bytes", "Memory left for the cache"), ROOM),
             Readout("request_cache_bytes", "Cache of one request"),
-            banded(Readout("batch_fits", "Requests that fit, not rounded"), ROOM),
+            banded(Readout("batch_fits", "Requests that fit (few slots)"), ROOM),
             Verdict("reads", "Tokens in cache", "mean_held", "too_long", READS),
         ),
         sentence=(
             "Of the memory {cache_bytes} are left for the cache. A request of "
             "{mean_held} keeps {request_cache_bytes}, so there is room for "
-            "{batch_fits}; only whole ones run."
+            "{batch_fits} if the server has few slots; only whole ones run."
         ),
         goal=Goal(
             f"let {WANTED} requests of {FAR:,.0f} tokens fit.",

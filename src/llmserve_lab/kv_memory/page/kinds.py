@@ -9,10 +9,12 @@ from llmserve_lab.kv_memory.page.stills import FAR
 from llmserve_lab.page.palette import GREEN, GREY, GRID, INK, PURPLE
 from llmserve_lab.page.still import StaticFigure, figure_style
 
-DRAWN = 10  # columns, one for each token that is drawn
-LOOK = 3  # of them that a window still sees
+DRAWN = 10  # columns, each a tenth of the text
 KIB_HIGH = 2.0  # of a token in one layer, over the unit of the picture
+BROAD = 0.8  # of a column
 MIB = float(1 << 20)
+AREA = DRAWN * BROAD * MIB / FAR / 1024 / KIB_HIGH  # of the picture, for a MiB
+WIDE = 0.5  # of the state
 
 
 class Kind(NamedTuple):
@@ -43,15 +45,15 @@ def kinds() -> dict[str, Kind]:
 
 @figure_style()
 def kept() -> StaticFigure:
-    """Four panels: columns are tokens of the text, and the last has a square."""
+    """Four panels, in which an area stands for the same bytes."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplots(1, 4, figsize=(4.3, 1.5), sharey=True)
     for axes, (name, kind) in zip(panels, kinds().items(), strict=True):
         if name == "state":
-            axes.bar(DRAWN / 2, 4.0, width=6, color=PURPLE.light)
+            axes.bar(DRAWN / 2, kind.mib * AREA / WIDE, width=WIDE, color=PURPLE.light)
         else:
-            _columns(axes, kind.token_bytes / 1024 / KIB_HIGH, name == "window")
+            _columns(axes, kind)
         look: dict[str, Any] = {"ha": "center", "color": INK.light}
         axes.text(DRAWN / 2, 4.5, kind.what, fontsize=8.5, **look)
         axes.text(DRAWN / 2, -1.25, f"{kind.mib:.0f} MiB", weight="bold", **look)
@@ -64,17 +66,24 @@ def kept() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=(
-            "Each column is a token of a short text, as high as the bytes that one "
-            "layer keeps of it; light: dropped (of a long text far more is). The state "
-            f"is not to scale. Below: one layer, {FAR:,} tokens, two bytes a number."
+            f"One layer and a text of {FAR:,} tokens, two bytes a number. Each column "
+            "is a tenth of the text, as high as the bytes of a token. Coloured: what "
+            "is kept, its area in proportion to the MiB below it. Light: dropped."
         ),
         title="A layer keeps pairs, latents, last tokens, or a state",
         name="kv-memory.kinds",
     )
 
 
-def _columns(axes: Any, high: float, window: bool) -> None:
-    """A column for each token, light where the window has left it."""
-    for token in range(DRAWN):
-        ink = GRID if window and token < DRAWN - LOOK else GREEN
-        axes.bar(token + 0.5, high, width=0.8, color=ink.light)
+def _columns(axes: Any, kind: Kind) -> None:
+    """A column for each tenth of the text, coloured from its end as far as is kept."""
+    high = kind.token_bytes / 1024 / KIB_HIGH
+    held = kind.mib * AREA / high / BROAD  # columns
+    for tenth in range(DRAWN):
+        left = tenth + (1 - BROAD) / 2
+        part = min(max(held - (DRAWN - 1 - tenth), 0), 1)
+        sides = {GRID: (0, 1 - part), GREEN: (1 - part, part)}  # from where, how broad
+        for ink, (start, broad) in sides.items():
+            if broad > 1e-9:
+                at, wide = left + BROAD * start, BROAD * broad
+                axes.bar(at, high, width=wide, color=ink.light, align="edge")

@@ -265,7 +265,8 @@ def preemption() -> StaticFigure:
         figure,
         sentence=(
             f"{FULL_LOAD} requests and {FEW_BLOCKS:,} blocks, but in the last row "
-            "those of a whole H100. Green: nothing is preempted. In the row before the "
+            f"those of a whole H100 that has {FULL_LOAD} slots, not few. "
+            "Green: nothing is preempted. In the row before the "
             f"last, at most {SAFE_BATCH} requests run at a time. The pause is between "
             "two tokens of an answer."
         ),
