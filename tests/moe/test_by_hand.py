@@ -53,16 +53,16 @@ def test_the_smallest_group_follows_from_what_is_printed() -> None:
     assert printed("exact_h200") == np.ceil(printed("routed") / h200)
 
 
-def test_a_hot_gpu_slows_the_dispatch_of_its_own_group() -> None:
+def test_a_hot_gpu_slows_the_transfers_of_its_own_group() -> None:
     """Loads dealt out on 16 GPUs, the group of the dispatch; eight would give less."""
     gpus = int(printed("small"))
     loads = np.full(gpus, (1 - printed("hot")) / gpus)
     loads[0] += printed("hot")
     gives(float(loads.max() / loads.mean()), "hot16_times")
-    slow = printed("hot16_times") * printed("bare16") + printed("start")
-    gives(slow, "hot16_us")
+    slow = printed("hot16_times") * printed("bytes16") + 2 * printed("start")
+    gives(slow, "hot16_sent")
+    gives(printed("bytes16") + 2 * printed("start"), "sent16")
     gives(printed("bare16") + printed("start"), "dispatch16")
-    gives(slow / printed("dispatch16"), "hot_dispatch")
     gives(1 / (printed("hot") * 8 + 1 - printed("hot")), "hot_balance")
     assert printed("hot16_times") > printed("hot_slower")
 
@@ -83,7 +83,47 @@ def test_a_hot_gpu_may_compute_longer_where_the_mean_one_reads() -> None:
     gives(printed("above32") * printed("compute_fine"), "hot32_compute")
     gives(printed("hot16_times") * printed("compute_fine"), "hot16_compute")
     gives(32 * printed("hot") + 1 - printed("hot"), "above32")
-    gives(printed("compute_fine") / printed("read32"), "least_balance32")
+
+
+def test_a_hot_gpu_slows_the_layer_even_where_its_experts_lose_nothing() -> None:
+    """Copies are dealt out and every transfer is timed anew; the constant stays."""
+    for gpus, experts in ((16, "read16"), (32, "hot32_compute")):
+        copies = np.full(gpus, gpus * 128 * 8 * (1 - printed("hot")) / gpus)
+        copies[0] += gpus * 128 * 8 * printed("hot")
+        far = copies.max() * (gpus - 8) / gpus
+        bytes_us = far * 7168 * (1 + 2) / 50e3  # 50 GB/s: 50,000 bytes a microsecond
+        sent = bytes_us + 2 * printed("start")
+        assert sent == pytest.approx(printed(f"hot{gpus}_sent"), abs=0.6)
+        whole = printed(experts) + printed(f"hot{gpus}_sent") + printed("rest_us")
+        gives(whole, f"hot{gpus}_layer")
+        even = module.in_turn_s(gpus, 128.0)
+        assert token_time.hot_in_turn_s(gpus, 128.0, 0.0) == pytest.approx(even)
+    assert printed("hot16_layer") > 1.4 * printed("turn16")
+    lost = [printed(f"hot{g}_sent") - printed(f"sent{g}") for g in (16, 32)]
+    whole_lost = [printed(f"hot{g}_layer") - printed(f"turn{g}") for g in (16, 32)]
+    assert all(s > 0.8 * w for s, w in zip(lost, whole_lost, strict=True))
+
+
+def test_a_replica_pays_where_the_links_of_two_nodes_carry_the_copies() -> None:
+    gives(printed("expert16_mb") / printed("reached"), "expert_h800")
+    gives(3 * printed("bare16"), "bytes16")
+    quarter = (1 / printed("log_balance") - 1) * printed("bytes16")
+    gives(quarter, "quarter16")
+    assert printed("quarter16") > printed("expert_h800")
+    one_server_us = 1e3 * printed("wire_crowd") / printed("layers")
+    assert one_server_us / 4 < printed("one_expert")
+
+
+def test_the_small_group_needs_nearly_its_deadline_for_any_batch() -> None:
+    fixed = printed("read16") + printed("own_part") + 2 * printed("start")
+    gives(fixed * printed("layers") / 1e3, "floor16")
+    assert printed("floor16") < printed("promised")
+
+
+def test_with_half_the_tokens_reading_decides_in_the_three_groups_only() -> None:
+    times = {g: serving.layer_s(float(g), 64.0) for g in (16, 32, 64, 128, 256)}
+    decides = [t["read"] > t["compute"] for t in times.values()]
+    assert decides == [True, True, True, False, False]
 
 
 def test_the_opening_adds_up_and_its_last_column_divides() -> None:
@@ -94,7 +134,6 @@ def test_the_opening_adds_up_and_its_last_column_divides() -> None:
     gives(printed("rest_crowd") / printed("rest_alone"), "times_rest")
     gives(printed("sent_crowd") / printed("sent_alone"), "times_sent")
     gives(printed("sum_crowd") / printed("sum_alone"), "times_all")
-    gives(printed("touched64") / 8, "mean_crowd")
     gives(printed("layers") * 2 * printed("start") / 1e3, "fixed")
     wire = 64 / 8 * 8 * 7 / 8 * 3 * 7168 / (printed("h200_near") * 1e9)
     gives(1e3 * printed("layers") * wire, "wire_crowd")

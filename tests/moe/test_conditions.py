@@ -47,11 +47,13 @@ def test_the_embedding_is_held_but_not_read() -> None:
     assert held == 129_280 * 7168
 
 
-def test_the_command_of_the_opening_sends_as_its_times_assume() -> None:
+def test_what_sends_with_deepep_is_what_the_page_says() -> None:
+    """A server that also prefills must not get the kernels that are for decode."""
     first, second = serving.commands()
-    for command in (*first.split("# SGLang"), second):
-        assert "deepep" in command
-    assert "--data-parallel-size 8" in first and "--ep-size 8" in first
+    vllm, sglang = first.split("# SGLang")
+    assert "all2all" not in vllm and "--moe-a2a-backend deepep" in sglang
+    assert "decode" in second and "deepep_low_latency" in second
+    assert "--data-parallel-size 8" in vllm and "--ep-size 8" in sglang
 
 
 def test_what_watches_the_load_switches_the_balancer_on() -> None:

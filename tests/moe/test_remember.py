@@ -11,7 +11,7 @@ import pytest
 
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL
-from llmserve_lab.moe import exchange_time, layer_time, serving
+from llmserve_lab.moe import exchange_time, layer_time, serving, token_time
 from llmserve_lab.moe.models import DEEPSEEK, per_layer
 from llmserve_lab.moe.page import figures, questions
 from llmserve_lab.moe.routing_sampler import draw, mean_distinct, rows_of_experts
@@ -149,7 +149,7 @@ def test_what_is_predicted_is_near_what_was_published() -> None:
     assert exchange_time.start_s() == pytest.approx(best, abs=1e-7)
 
 
-def test_a_hot_gpu_has_more_to_compute_and_no_more_to_read() -> None:
+def test_a_hot_gpu_has_more_to_compute_and_to_send_and_no_more_to_read() -> None:
     """Choices dealt out: a tenth to GPU 0, the rest to all in turn.
 
     Its experts take the longer of two: on 32 H800 the mean GPU reads longer than it
@@ -161,6 +161,11 @@ def test_a_hot_gpu_has_more_to_compute_and_no_more_to_read() -> None:
     assert mean < read and (0.1 * 32 + 0.9) * mean / read == pytest.approx(2.3, abs=0.1)
     found = layer_time.slower(32.0, 32 * 128.0, 0.1, "h800-sxm")
     assert found == pytest.approx(2.3, abs=0.05)
+    for gpus, least, most in ((16, 1.4, 1.6), (32, 2.6, 2.8)):
+        equal = layer_time.in_turn_s(gpus, 128.0)
+        hot_s = token_time.hot_in_turn_s(gpus, 128.0, 0.1)
+        assert least < hot_s / equal < most  # on 16 by sending alone
+    assert layer_time.slower(16.0, 16 * 128.0, 0.1, "h800-sxm") == pytest.approx(1.0)
     for rows in (64.0, 1024.0):
         assert layer_time.slower(8.0, rows, 0.1) < 1.03
     choices = 80_000

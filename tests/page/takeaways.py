@@ -110,8 +110,8 @@ KEPT: dict[str, list[str]] = {
             "because’ ‘longer’"
         ),
         (
-            "hot hot_slower ‘longer of’ ‘longer but’ middle ‘with rows’ rows "
-            "above32 hot32 ‘long although’"
+            "hot middle ‘with rows’ rows above32 hot32 ‘long although’ hot32_layer "
+            "turn32 small ‘no longer’ ‘longer but’"
         ),
     ],
     "parallelism": [

@@ -68,6 +68,7 @@ SERIES = {
     **{"20 ms": "purple", "33 ms": "vermillion", "50 ms": "blue", "100 ms": "green"},
     **{"NCCL all-reduce": "vermillion", "two-shot (two steps)": "purple"},
     "dots: vLLM, measured": "ink",
+    "sum": "ink",
     **{"loop counted": "blue", "touched": "blue"},
     **{"batch 8": "vermillion", "batch 64": "green", "endless": "purple"},
     "as many requests as fit": "blue",

@@ -112,6 +112,17 @@ def exchange_s(ep: float, gpu_rows: float = ROWS, gpu: str = GPUS[0]) -> float:
     return sum(seconds(w, ep, gpu_rows=gpu_rows, start_s=start, gpu=gpu) for w in WAYS)
 
 
+def hot_exchange_s(ep: float, times: float, gpu_rows: float = ROWS) -> float:
+    """As :func:`exchange_s`, if one GPU has so many times the mean of copies.
+
+    All wait for the bytes on its links; the constant does not grow.
+    """
+    return sum(
+        start_s() + times * seconds(way, ep, gpu_rows=gpu_rows, start_s=0.0)
+        for way in WAYS
+    )
+
+
 def joined_s(ep: float, gpu_rows: float = ROWS, gpu: str = GPUS[0]) -> float:
     """As :func:`exchange_s`, if one node held the whole group and nothing left it."""
     known = setting(gpu) | {"node_gpus": ep}

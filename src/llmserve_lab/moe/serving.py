@@ -24,7 +24,6 @@ ROWS = float(ALL_TO_ALL_ROWS)  # of a GPU in the published measurement
 KEPT_BYTES = 20e9  # of a GPU, for caches and working memory: the reader's to choose
 GROUPS = tuple(2.0**i for i in range(3, 9))  # 8 to 256 GPUs: they divide the experts
 FAR = LINKS["infiniband-ndr"]
-LOW_LATENCY = "--all2all-backend deepep_low_latency"
 SGLANG = """# SGLang, the same node
 python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 \\
     --tp-size 8 --ep-size 8 --dp-size 8 --enable-dp-attention \\
@@ -101,21 +100,21 @@ def layer_s(ep: float, gpu_rows: float = ROWS, gpu: str = GPUS[0]) -> dict[str, 
 
 
 def commands() -> tuple[str, str]:
-    """How experts are served with DeepEP on eight GPUs, and on sixteen."""
+    """How experts are served on eight GPUs, and on sixteen, there with DeepEP."""
     serve = "vllm serve deepseek-ai/DeepSeek-V3"
-    one = [serve, "--data-parallel-size 8", "--enable-expert-parallel", LOW_LATENCY]
+    one = [serve, "--data-parallel-size 8", "--enable-expert-parallel"]
     two = [
         serve,
         "--data-parallel-size 16",
         "--data-parallel-size-local 8",
         "--enable-expert-parallel",
-        LOW_LATENCY,
+        "--all2all-backend deepep_low_latency",
         "--enable-eplb",
         '--eplb-config \'{"num_redundant_experts": 16, "log_balancedness": true}\'',
     ]
     meet = ["--data-parallel-address $FIRST", "--data-parallel-rpc-port 13345"]
     heads = (
-        "# vLLM, one node of eight H200, decode",
+        "# vLLM, one node of eight H200",
         "# the first of two nodes of eight H800, decode; FIRST is its address",
     )
     parts = (" \\\n    ".join(lines) for lines in (one, [*two, *meet]))
@@ -131,7 +130,8 @@ def watching() -> str:
     return (
         "# vLLM\n"
         "    --enable-eplb \\\n"
-        '    --eplb-config \'{"log_balancedness": true, "step_interval": 1000000}\'\n'
+        '    --eplb-config \'{"log_balancedness": true, '
+        '"step_interval": 1000000000}\'\n'
         "# SGLang 0.5, its balancer left off\n"
         "    --enable-expert-distribution-metrics"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS, DecodeRun
 from llmserve_lab.catalog.evidence.deployments import PROFILED_DECODE
 from llmserve_lab.moe import layer_time
-from llmserve_lab.moe.exchange_time import exchange_s
+from llmserve_lab.moe.exchange_time import exchange_s, hot_exchange_s, start_s
 from llmserve_lab.moe.formulas import EXPERT_PARAMS
 from llmserve_lab.moe.grouped_router import busiest_reads
 from llmserve_lab.moe.serving import GPUS, MOE_LAYERS, setting
@@ -44,6 +44,25 @@ def ruled_layer_s(ep: int, gpu: str = GPUS[0]) -> float:
     reached = float(known["hbm_bw"]) * float(known["eff_mem"])
     experts = busiest_reads(ep, ep) * float(EXPERT_PARAMS.at(known)) / reached
     return experts + layer_time.rest_s(1.0, gpu=gpu) + exchange_s(float(ep), 1.0, gpu)
+
+
+def floor_s(ep: float) -> float:
+    """Seconds that a layer takes for any batch that reads all its experts, on H800.
+
+    Weights are read, and two transfers take their constant; each token adds to it.
+    """
+    known = setting()
+    reached = float(known["hbm_bw"]) * float(known["eff_mem"])
+    held = float(EXPERT_PARAMS.at(known)) * float(known["n_experts"]) / ep
+    return held / reached + layer_time.rest_s(0.0) + 2 * start_s()
+
+
+def hot_in_turn_s(ep: float, gpu_rows: float, hot_share: float) -> float:
+    """Seconds of a layer in sequence if one H800 draws so much of all choices."""
+    above = ep * hot_share + 1 - hot_share  # times the mean load
+    parts = layer_time.hot_layer_s(ep, ep * gpu_rows, hot_share, GPUS[0])
+    sent_s = hot_exchange_s(ep, above, gpu_rows)
+    return max(parts.values()) + sent_s + layer_time.rest_s(gpu_rows)
 
 
 def measured_crowd() -> DecodeRun:

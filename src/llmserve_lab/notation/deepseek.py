@@ -28,8 +28,8 @@ gemm_rate = Positive(r"C_{\mathrm{mm}}", "FLOP/s", "compute reached in weight pr
 attn_rate = Positive(
     r"C_{\mathrm{att}}", "FLOP/s", "compute reached in attention proper"
 )
-far_rate = Positive(r"W_{\mathrm{far}}", "byte/s", "bandwidth reached between nodes")
-near_rate = Positive(r"W_{\mathrm{near}}", "byte/s", "bandwidth reached inside a node")
+far_rate = Positive(r"W_{\mathrm{far}}", "byte/s", "bandwidth of a GPU between nodes")
+near_rate = Positive(r"W_{\mathrm{near}}", "byte/s", "bandwidth of a GPU inside a node")
 n_nodes = Positive(
     r"N_{\mathrm{node}}", "dimensionless", "nodes of the group", minimum=1.0
 )

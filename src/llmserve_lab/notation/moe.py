@@ -7,10 +7,10 @@ n_experts = Count("E", "dimensionless", "routed experts of a layer", maximum=409
 n_shared = Quantity(
     "E_s", "dimensionless", "shared experts, which see all rows", whole=True
 )
-top_k = Count("k", "dimensionless", "experts that a row is sent to", maximum=32)
+top_k = Count("k", "dimensionless", "experts that a token is sent to", maximum=32)
 d_expert = Count(r"d_{\mathrm{e}}", "element", "width inside an expert")
 ep = Count(
-    r"g_{\mathrm{ep}}", "dimensionless", "ranks that share out the experts",
+    r"g_{\mathrm{ep}}", "dimensionless", "GPUs that share the experts",
     maximum=4096,
 )  # fmt: skip
 tp = Count(r"g_{\mathrm{tp}}", "dimensionless", "ranks that share out one attention")
@@ -95,18 +95,18 @@ composed_bytes = Quantity(
 hot_share = Quantity(
     r"\varphi_{\mathrm{hot}}",
     "dimensionless",
-    "share of all choices that is drawn to the experts of one rank",
+    "share of all choices that is drawn to the experts of one GPU",
     maximum=1.0,
 )
 busiest_rows = Positive(r"n_{\max}", "token", "rows that the busiest rank is sent")
 balancedness = Share(
-    r"\beta_{\mathrm{bal}}", "dimensionless", "mean over largest load of a rank"
+    r"\beta_{\mathrm{bal}}", "dimensionless", "mean over largest load of a GPU"
 )
 hot_bytes = Positive(
     r"Q_{\mathrm{hot}}", "byte", "bytes that a rank has for the busiest"
 )
 cold_bytes = Quantity(r"Q_{\mathrm{cold}}", "byte", "bytes that a rank has for another")
-gpu_rows = Positive(r"n_{\mathrm{gpu}}", "token", "rows of one GPU's own requests")
+gpu_rows = Positive(r"n_{\mathrm{gpu}}", "token", "tokens of one GPU's own requests")
 routed_bytes = Positive(
     r"M_{\mathrm{ex}}", "byte", "weights of all routed experts, all layers"
 )
@@ -123,9 +123,9 @@ reserved_bytes = Positive(
 gpu_weight_bytes = Positive(
     r"M_{\mathrm{gpu}}", "byte", "weights that one GPU holds, experts included"
 )
-least_ep = Count(r"g_{\min}", "dimensionless", "fewest ranks on which the experts fit")
+least_ep = Count(r"g_{\min}", "dimensionless", "fewest GPUs on which the experts fit")
 one_copy_bytes = Positive(
-    r"b_{\mathrm{copy}}", "byte/(token*layer)", "bytes of one copy of a row, one way"
+    r"b_{\mathrm{copy}}", "byte/(token*layer)", "bytes of one copy of a token, one way"
 )
 copy_start_s = Quantity(
     r"t_{\mathrm{copy}}^{0}",

@@ -50,7 +50,7 @@ def route() -> LiveFigure:
     words = tuple(f"row {i}" for i in range(1, route_chart.N_ROWS + 1))
     return LiveFigure(
         name="moe-route",
-        title="A few of many: one row meets few experts, but on most ranks",
+        title="One token goes to few experts, but these lie on most GPUs",
         chart=route_chart.route,
         controls=(
             Choice("row", "Row", words, words[0]),
@@ -171,10 +171,7 @@ def group() -> LiveFigure:
 
     return LiveFigure(
         name="moe-group",
-        title=(
-            "A larger group: less reading, more sending, and with "
-            f"{serving.ROWS:.0f} tokens the same sum"
-        ),
+        title="A larger group: less reading, more sending",
         chart=lambda: group_charts.layer_time(numbers, ways, own),
         controls=(
             _slider("ep", 32.0, serving.GROUPS[1:]),

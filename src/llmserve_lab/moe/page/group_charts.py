@@ -9,7 +9,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import Landmark, landmarks
-from llmserve_lab.page.palette import GREY, MEANINGS
+from llmserve_lab.page.palette import INK, MEANINGS
 
 WORDS = "GPUs that share the experts (log)"
 FEWEST, MOST = 4, 256
@@ -110,7 +110,7 @@ def layer_time(
             Drawn(
                 "sum",
                 f.COPIES_S,
-                GREY,
+                INK,
                 label_at=0.95,
                 rising=True,
                 expr=f"({longer} + {sending} + {own})",

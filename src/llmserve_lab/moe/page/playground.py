@@ -46,7 +46,8 @@ def _picture(settings: dict[str, int]) -> tuple[StaticFigure, Integers]:
         f"{known['n_rows']} tokens, {known['top_k']} of {known['n_experts']} experts "
         f"each, on {num_ranks} GPUs, Zipf {plain(steepness)}"
     )
-    return loads(title, rows, num_ranks=num_ranks, extra=extra), rows
+    found = loads(title, rows, num_ranks=num_ranks, extra=extra, name="moe.bench")
+    return found, rows
 
 
 def _show(**settings: Any) -> str:

@@ -41,7 +41,14 @@ def placements(rows: Counts, num_ranks: int, extra: int) -> dict[str, Placement]
 
 
 @figure_style()
-def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFigure:
+def loads(
+    title: str,
+    rows: Integers,
+    *,
+    num_ranks: int,
+    extra: int,
+    name: str = "moe.loads",
+) -> StaticFigure:
     """Rows of every rank, the busiest first, under three placements of the experts."""
     from llmserve_lab.extras import pyplot as plt
 
@@ -50,24 +57,24 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
         1, len(housed), sharey=True, squeeze=False, figsize=(5.6, 1.9)
     )
     found = {name: way.loads(rows) for name, way in housed.items()}
-    for axes, (name, load) in zip(panels, found.items(), strict=True):
+    for axes, (way, load) in zip(panels, found.items(), strict=True):
         edges = np.arange(num_ranks + 1) - 0.5
-        ink = INKS.get(name, GREEN)
+        ink = INKS.get(way, GREEN)
         axes.stairs(np.sort(load)[::-1], edges, color=ink.light, fill=True)
         axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
-        axes.set_title(name, fontsize=9.5)
+        axes.set_title(way, fontsize=9.5)
         axes.set_xlabel("GPUs, busiest first")
         axes.set_xticks([0, num_ranks - 1], ["1", str(num_ranks)])
         axes.grid(axis="x", visible=False)
     panels[0].set_ylabel("choices of a GPU")
-    missing = [name for name in ways(extra) if name not in found]
-    shown = ", ".join(f"{name} {plain(balance(load))}" for name, load in found.items())
+    missing = [way for way in ways(extra) if way not in found]
+    shown = ", ".join(f"{way} {plain(balance(load))}" for way, load in found.items())
     return StaticFigure.of(
         figure,
-        name="moe.loads",
-        title="Copies of a few popular experts level all GPUs",
+        name=name,
+        title="Replicas of a few popular experts level all GPUs",
         sentence=f"{title}: balancedness is {shown}; the dashed line is the mean."
-        + "".join(f" Not {name}: GPUs would differ." for name in missing),
+        + "".join(f" Not {way}: GPUs would differ." for way in missing),
     )
 
 
@@ -100,8 +107,6 @@ def exchange() -> StaticFigure:
             )
         took = [1e6 * each.measured_s for each in points]
         axes.plot(sizes, took, marker, color=ink.light, markersize=7)
-        place, up = (sizes[1], 16) if way == "combine" else (sizes[1], -22)
-        axes.text(place, took[1] + up, "measured", color=ink.light, ha="center")
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
