@@ -166,9 +166,9 @@ KEPT: dict[str, list[str]] = {
     ],
     "tensor_parallel": [
         "calls ‘more for’",
-        "‘less than’ nccl_row shot_row",
+        "‘less than’ nccl_row nccl_seen shot_row",
         "‘Above turn_rows’ turn_rows ‘faster than’ vllm_kib",
-        "hand_beside ‘not from’ gain_eight gain_4",
+        "hand_beside ‘not from’ gain_eight ‘with quantized’ gain_4 predicted_4",
         "fit_two usual fit_eight ‘most checked’",
     ],
     "varlen_batching": [

@@ -79,6 +79,6 @@ SENTENCES: dict[str, str] = {
     "roofline.roofline": "‘with context’",
     "speculative.tokens_of_a_pass": "‘with eight’",
     "speculative.when_drafts_lose": "‘with chance’ ‘with batch’",
-    "tensor_parallel.tp_time": "‘with context’ ‘faster than’ ‘with enough’ ‘no room’",
+    "tensor_parallel.tp_time": "‘with context’ ‘fast as’ ‘with enough’ ‘no room’",
     "varlen.attention_share": "‘more FLOPs’ ‘most of’",
 }

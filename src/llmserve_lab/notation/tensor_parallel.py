@@ -6,7 +6,7 @@ from llmserve_lab.notation.kinds import Count, Positive
 bytes_act = Positive(
     r"\operatorname{act}_b", "byte/(element*token)", "bytes per number of a row"
 )
-hidden_bytes = Positive("Q_d", "byte", "bytes of the rows of a batch")
+hidden_bytes = Positive("Q_d", "byte", "bytes of all token vectors")
 gathered_tensor_bytes = Positive(
     r"Q_{\mathrm{4}}", "byte", "bytes of the four tensors that a block gathers"
 )
@@ -31,7 +31,7 @@ kv_copies = Count(
     r"N_{\mathrm{copy}}", "dimensionless", "ranks that keep the same key–value head"
 )
 kv_rank_bytes = Quantity(
-    r"Q_{\mathrm{kv}}^{\mathrm{rank}}", "byte", "KV bytes that one rank reads"
+    r"Q_{\mathrm{kv}}^{\mathrm{rank}}", "byte", "KV bytes that one rank holds"
 )
 rank_bytes = Positive(
     r"Q_{\mathrm{rank}}", "byte", "weights and cache that one rank holds"

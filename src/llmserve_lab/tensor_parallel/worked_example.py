@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from llmserve_lab import catalog
+from llmserve_lab.catalog.evidence import one_h100
+from llmserve_lab.catalog.evidence.collectives import NCCL_RUNS
 from llmserve_lab.checks import whole
 from llmserve_lab.collectives import calibration
 from llmserve_lab.collectives.calibration import FittedReduce
 from llmserve_lab.collectives.formulas import GATHER_S
-from llmserve_lab.formula.band import Unmeasured, per_cent
+from llmserve_lab.formula.band import Band, Unmeasured, per_cent
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page import engines
 from llmserve_lab.roofline.formulas import KV_S, WEIGHTS_S
@@ -36,6 +39,7 @@ WAYS = {
     "two-shot": calibration.two_shot,
     "in-switch": calibration.in_switch,
 }
+BARE_CONTEXT = 1100  # tokens cached in the bare passes nearest to the usual request
 MICRO, GIGA, MILLI = 1e-6, 1e9, 1e-3
 
 
@@ -194,6 +198,34 @@ def one_gpu_error() -> float:
     return float(np.mean(found))
 
 
+def bare_layer_s() -> float:
+    """Seconds that a layer takes beside its work on one H100 without a server.
+
+    Measured decode passes of one request of Llama-3.1-8B, less the work that is
+    predicted for them: what the fitted ``layer_s`` holds, without a server's part.
+    """
+    shape, context = catalog.model("llama-3.1-8b"), float(BARE_CONTEXT)
+    found = [
+        float(run.seconds)
+        for run in one_h100.passes()
+        if (run.precision, run.decodes, run.context) == ("bf16", 1, BARE_CONTEXT)
+        and not run.chunk
+    ]
+    size = {"batch": 1.0, "chunk": 1.0, "context": context, "n_ranks": 1.0}
+    work = float(f.RANK_S.at(served(shape, DEVICE), size))
+    return (float(np.mean(found)) - work) / shape.n_layers
+
+
+def measured_nccl_s(n_gpus: int = 8) -> float:
+    """Seconds that NCCL was measured to take for the vector of one token."""
+    (found,) = (
+        float(run.seconds)
+        for run in NCCL_RUNS
+        if (run.n_gpus, run.nbytes) == (n_gpus, row_bytes())
+    )
+    return found
+
+
 def token(n_gpus: int = 4) -> dict[str, float]:
     """A token on four GPUs in ms, in parts that add up as they are printed."""
     known = DEFAULT | load()
@@ -230,6 +262,11 @@ def band_text(n_gpus: int, clients: int = 32) -> str:
     found = band("decode_step", clients=clients, tp=n_gpus, model_key=MODEL.key)
     if isinstance(found, Unmeasured):
         raise ValueError(f"clients must be a measured load, got {clients}: {found}")
+    return around(found)
+
+
+def around(found: Band) -> str:
+    """How far below and above the measured the predictions were, as words."""
     below, above = (per_cent(error)[1:] for error in (found.low, found.high))
     return f"{below}% below and {above}% above"
 

@@ -30,7 +30,7 @@ HIDDEN_BYTES = Formula(
     result=q.hidden_bytes,
     expr=lambda bytes_act, n_rows, d_model: bytes_act * n_rows * d_model,
     uses=(N_ROWS,),
-    title="Bytes of the rows",
+    title="Bytes of the token vectors",
     source=f"{ARTICLE}, §1",
     holds="one row for each token",
 )
@@ -114,7 +114,7 @@ KV_RANK_BYTES = Formula(
     result=q.kv_rank_bytes,
     expr=lambda kv_read_bytes, kv_copies, n_ranks: kv_read_bytes * kv_copies / n_ranks,
     uses=(KV_READ_BYTES, KV_COPIES),
-    title="KV bytes that one rank reads",
+    title="KV bytes that one rank holds",
     source="counted",
     holds="grouped-query attention; ranks divide the query heads",
 )

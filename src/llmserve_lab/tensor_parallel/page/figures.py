@@ -22,6 +22,7 @@ from llmserve_lab.tensor_parallel.arguments import (
     CHOSEN_MODELS,
     DEVICE,
     MODEL,
+    all_reduce_times,
     fitted,
     on,
     sizes_of,
@@ -86,6 +87,23 @@ BAND = BandTable(_band, ("n_ranks", "batch", "model"))
 PART = Unmeasured("a part of an iteration, of which only the whole was measured", True)
 
 
+def _fastest_band(*, n_ranks: float, batch: float, model: str) -> Band | Unmeasured:
+    """How far off the fastest way was, for the vectors of so many decodes."""
+    (shape,) = (each for each in CHOSEN_MODELS if each.name == model)
+    nbytes = batch * shape.d_model * float(sizes_of(shape)["bytes_act"])
+    times = all_reduce_times(n_ranks, nbytes)
+    fastest = min(KINDS, key=times.__getitem__)
+    return KINDS[fastest]().band(int(n_ranks), nbytes)
+
+
+KINDS = {
+    "all_reduce_s": calibration.nccl,
+    "one_shot_s": calibration.one_shot,
+    "in_switch_s": calibration.in_switch,
+}
+FASTEST = BandTable(_fastest_band, ("n_ranks", "batch", "model"))
+
+
 def _reduced(kind: FittedReduce) -> BandTable:
     """How far off all-reduces of this kind were, on as many GPUs, of such a size."""
     sizes = sizes_of(MODEL)
@@ -123,14 +141,14 @@ def tp_time() -> LiveFigure:
         readouts=(
             banded(Readout(f.TP_S, "Iteration"), BAND),
             banded(Readout(f.RANK_S, "Work of each GPU"), PART),
-            banded(Readout(f.LINK_S, "All-reduces"), PART),
+            banded(Readout(f.LINK_S, "All-reduces"), FASTEST),
             Verdict("fits", "In its memory", "rank_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
             "{model} on {n_ranks} × {accelerator} (the framed bar): {batch} with "
             "{context} in cache each get a token every {tp_s}. The work of each GPU "
             "takes {rank_s}, all all-reduces {link_s}. That is {tp_speedup} times "
-            "faster than one GPU with enough memory would be. Each GPU holds "
+            "as fast as one GPU with enough memory would be. Each GPU holds "
             "{rank_bytes} of weights and cache: {fits}. A dashed outline has no room."
         ),
         goal=Goal(
@@ -176,7 +194,7 @@ def all_reduce() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{chunk} of Llama-3.1-70B: a batch of {hidden_bytes}. To add it up on "
+            "{chunk} of Llama-3.1-70B: vectors of {hidden_bytes}. To add it up on "
             "{n_ranks} × H100 takes {one_shot_s} in one shot, {in_switch_s} in the "
             "switch and {all_reduce_s} by NCCL. Dotted verticals: sizes at which vLLM "
             "0.33.0 changes from one way to the next."

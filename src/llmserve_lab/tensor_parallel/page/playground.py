@@ -19,7 +19,7 @@ from llmserve_lab.tensor_parallel.arguments import (
     MODEL,
     served,
 )
-from llmserve_lab.tensor_parallel.page.stills import degrees
+from llmserve_lab.tensor_parallel.page.stills import degrees, has_room
 from llmserve_lab.transformer.shard import check_degree
 
 MODELS = {
@@ -45,7 +45,7 @@ def bench() -> Bench:
         "model": Choose("model", tuple(MODELS), MODEL.name),
         "accelerator": Choose("accelerator", tuple(MACHINES), DEVICE.name),
         "tp": Turn("GPUs (TP degree)", 1, 8, 2),
-        "batch": Turn("requests in the batch", 1, 4096, 32),
+        "batch": Turn("requests in the batch", 1, 4096, 16),
         "context": Turn("tokens in cache each", 0, 1_000_000, 1000),
     }
     start: dict[str, Any] = {
@@ -82,10 +82,11 @@ def _can_be_cut(shape: ModelShape, tp: int) -> bool:
 def verdict(model: str, known: dict[str, Given]) -> str:
     """Whether it fits, and whether the goal is reached."""
     held, room = float(f.RANK_BYTES.at(known)), float(known["hbm_bytes"])
-    fits = "fits into" if held <= room else "does not fit into"
+    enough = has_room(known, float(known["n_ranks"]))
+    fits = "fits into" if enough else "does not fit into"
     text = f"Each GPU holds {si(held, 'byte')}, which {fits} {si(room, 'byte')}."
     if (
-        held <= room
+        enough
         and model == MODEL.name
         and float(known["batch"]) >= LEAST
         and float(known["context"]) >= 8192

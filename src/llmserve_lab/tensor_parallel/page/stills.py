@@ -7,7 +7,7 @@ from typing import Any
 
 from llmserve_lab.catalog import Given
 from llmserve_lab.formula.text import si
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, MEANINGS, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.published import (
@@ -71,8 +71,10 @@ def degrees(
 ) -> StaticFigure:
     """A bar for each feasible degree: a GPU's own work, then what is not shared out.
 
-    ``known`` holds every argument of ``tp_s``, the chosen degree among them.
+    ``known`` holds every argument of ``tp_s``, the chosen degree among them. A degree
+    without room for weights and cache is an outline.
     """
+    from llmserve_lab.extras import patches
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
@@ -81,19 +83,38 @@ def degrees(
         [1e3 * float(each.at(known, n_ranks=float(tp))) for tp in feasible]
         for each in (f.RANK_S, f.BESIDE_S)
     )
-    axes.bar(names, work, color=BLUE.light, label="work of each GPU")
-    axes.bar(names, beside, bottom=work, color=GREY.light, label="overhead")
+    brown, grey = MEANINGS["compute"].light, GREY.light
+    work_bars = axes.bar(names, work, color=brown)
+    rest = axes.bar(names, beside, bottom=work, color=grey)
+    for tp, *pair in zip(feasible, work_bars, rest, strict=True):
+        if not has_room(known, tp):
+            for bar in pair:
+                bar.set(fill=False, linestyle="--", edgecolor=grey)
+            top = pair[1].get_y() + pair[1].get_height()
+            middle = pair[1].get_x() + pair[1].get_width() / 2
+            axes.text(middle, top, "no room", ha="center", va="bottom")
+    axes.margins(y=0.12)
     axes.set_xlabel("GPUs in the group")
     axes.set_ylabel("time of one iteration (ms)")
     axes.grid(axis="x", visible=False)
-    axes.legend()
+    kinds = ("work of each GPU", "overhead")
+    axes.legend([patches.Patch(color=each) for each in (brown, grey)], kinds)
     time, gain = (
         si(float(each.at(known)), each.result.unit) for each in (f.TP_S, f.TP_SPEEDUP)
     )
+    load = f"{float(known['batch']):,.0f} requests, {float(known['context']):,.0f}"
+    fits = "" if has_room(known, float(known["n_ranks"])) else ", had it room"
     return StaticFigure.of(
         figure,
         name="tensor_parallel.bench",
         title="The bench as it opens: time of an iteration by GPUs",
-        sentence=f"{title}: an iteration takes {time}; it is {gain} times as fast as "
-        "on one GPU with room for the model.",
+        sentence=f"{title}, {load} tokens in cache each: an iteration takes "
+        f"{time}{fits}; it is {gain} times as fast as one GPU with room for the model "
+        "would be. A dashed outline has no room.",
     )
+
+
+def has_room(known: Mapping[str, Given], n_gpus: float) -> bool:
+    """Whether weights and cache fit into so many GPUs."""
+    held = float(f.RANK_BYTES.at(known, n_ranks=float(n_gpus)))
+    return held <= float(known["hbm_bytes"])
