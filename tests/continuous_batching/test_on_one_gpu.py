@@ -75,11 +75,19 @@ def test_rows_beside_those_that_were_timed_are_refused(rows: int) -> None:
         timed.correctable_s(rows)
 
 
+def part_of_attention(each: timed.TimedChunk) -> float:
+    """Of what the engine lacks, the part that attention at its timed speed takes."""
+    pairs = each.chunk * each.prefix + each.chunk * (each.chunk + 1) / 2
+    reached = float(share().compute) / timed.attention_share()
+    more_s = pairs * replayed().pair_s * (reached - 1)
+    return more_s / (each.measured_s - each.engine_s)
+
+
 def test_attention_is_about_half_of_what_the_engine_lacks() -> None:
     largest = max(timed.shown(), key=lambda each: each.chunk)
     for each in (largest, timed.in_one_piece()):
-        pairs = each.chunk * each.prefix + each.chunk * (each.chunk + 1) / 2
-        reached = float(share().compute) / timed.attention_share()
-        more_s = pairs * replayed().pair_s * (reached - 1)
-        part = more_s / (each.measured_s - each.engine_s)
-        assert part == pytest.approx(0.5, abs=0.08)
+        assert part_of_attention(each) == pytest.approx(0.5, abs=0.08)
+
+
+def test_at_the_budget_attention_is_all_that_the_engine_lacks() -> None:
+    assert part_of_attention(timed.at_the_end()) == pytest.approx(1.0, abs=0.1)

@@ -209,7 +209,7 @@ def choices_table() -> Table:
     note = (
         f"Predicted; no server was measured with such prompts. Launches: "
         f"recorded up to {budget()} rows, each by itself above. Saturated: usual "
-        "requests alone, which never cease to wait."
+        f"requests alone, which never cease to wait; answers of {ANSWER} tokens."
     )
     columns = ("token budget", *(f"{each.rows:,}" for each in settings))
     columns = (*columns[:-1], f"{columns[-1]} (default)")
@@ -235,8 +235,8 @@ def bounds_table() -> Table:
     )
     note = (
         f"Predicted, five decodes, steps of {TILE} rows, {SEQS} slots, each launch by "
-        "itself. No such gap was measured. For the last row recorded launches make "
-        f"{GRAPH_ROWS} rows faster."
+        "itself, one such prompt at a time. No such gap was measured. For the last row "
+        f"recorded launches make {GRAPH_ROWS} rows faster."
     )
     caption = f"The largest budget that keeps {1e3 * safe_target_s():.0f} ms"
     return Table(caption, columns, rows, (note,))
