@@ -239,6 +239,27 @@ def test_the_exercise_says_not_yet_and_well_done() -> None:
         exercise.check(lambda *_: float("nan"))
 
 
+def test_the_biases_by_engine_are_those_of_its_rows() -> None:
+    perfect = exercise.bias_by_engine(lambda row, _: row.tpot_s)
+    assert perfect.replace("\N{NO-BREAK SPACE}", " ").count("0 %") == 3
+    for engine in ("sglang", "trtllm", "vllm"):
+        slow = exercise.bias_by_engine(
+            lambda row, _, e=engine: row.tpot_s * (1.5 if row.engine == e else 1)
+        )
+        assert slow.count("+50") == 1 and f"{folds.NAMES[engine]} +50" in slow
+
+
+def test_the_solution_gains_by_every_term() -> None:
+    solved = exercise.errors_of(exercise.decode_and_prefill)
+    for term in ("row_s", "overhead_s", "request_s", "kv_token_s"):
+        without = exercise.errors_of(
+            lambda row, cost, t=term: exercise.decode_and_prefill(
+                row, replace(cost, **{t: 0.0})
+            )
+        )
+        assert (without < solved).all()
+
+
 def test_the_answers_to_the_exercises() -> None:
     assert questions.mape.right == pytest.approx(0.1)
     answer_s = 0.5 + 500 * 0.012 / 0.8  # of 501 tokens: 40,000 a second from 30 clients

@@ -10,6 +10,7 @@ import numpy as np
 from llmserve_lab.checks import of_type
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.formula.text import signed
+from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.validation import MeasuredRow, achieved, dense_rows
 from llmserve_lab.validation.protocol import protocol_of
@@ -68,14 +69,23 @@ def check(model: Model) -> str:
     return f"well done: {said}."
 
 
+def bias_by_engine(model: Model) -> str:
+    """The mean signed error of each engine's rows, which one mean error may hide."""
+    error, engines = errors_of(model), np.array([row.engine for row, _ in sample()])
+    return ", ".join(
+        f"{NAMES[each]} {signed(float(error[engines == each].mean()), 0)}"
+        for each in sorted(set(engines))
+    )
+
+
 def decode_and_prefill(run: MeasuredRow, cost: IterationCost) -> float:
     """An iteration of all clients, and a share of the others' prompts."""
     context = run.prompt_len + run.output_len / 2
-    step_s = (
+    prompt_tokens = (run.clients - 1) * run.prompt_len / run.output_len
+    tokens = run.clients + prompt_tokens
+    return (
         cost.weights_s
         + cost.overhead_s
-        + run.clients * context * cost.kv_token_s
-        + run.clients * cost.request_s
+        + run.clients * (context * cost.kv_token_s + cost.request_s)
+        + tokens * (cost.row_s + cost.collective_row_s)
     )
-    prompt_s = run.prompt_len * (cost.row_s + cost.collective_row_s)
-    return step_s + (run.clients - 1) * prompt_s / run.output_len

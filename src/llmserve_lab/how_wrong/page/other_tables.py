@@ -162,11 +162,12 @@ def elsewhere() -> Table:
         rows.append((f"AFD, {RULES[name]}", "simulated", afd["drawn"], error, "–"))
     return Table(
         "Other predictions of the book beside what there is",
-        ("prediction", "kind", "beside", "mean error", "bias"),
+        ("prediction", "kind", "beside", "error", "bias"),
         rows,
         notes=(
-            "AFD, Attention–FFN disaggregation: median error of the throughput, beside "
-            "a simulator that shares the rule's assumptions; no real machine.",
+            "Mean errors. AFD, Attention–FFN disaggregation: median errors, beside "
+            "a simulator that shares the rule's assumptions (*simulated*); no real "
+            "machine.",
             "In brackets: 95 % bootstrap interval, runs drawn (of the rules whole "
             f"bundles); fewer than {ENOUGH} runs have none.",
             "Mixtures of experts: with this page's constants, fitted to dense models, "
