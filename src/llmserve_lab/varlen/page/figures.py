@@ -79,7 +79,7 @@ def attention_share() -> LiveFigure:
     names = tuple(model.name for model in models)
     return LiveFigure(
         name="attention-share",
-        title="In large models attention overtakes at tens of thousands of tokens",
+        title="In large models attention overtakes after tens of thousands of tokens",
         chart=charts.share,
         controls=(
             Choice("model", "Model", names, "Llama-3.1-8B", columns),
@@ -96,7 +96,6 @@ def attention_share() -> LiveFigure:
                 row_prompt="row_prompt",
             ),
             Readout(f.OVERTAKE_PROMPT, "Attention overtakes at"),
-            Readout(f.OVERTAKE_SQUARE, "If whole squares are computed"),
             Verdict(
                 "larger", "More FLOPs are in", "row_prompt", "overtake_prompt", SIDES
             ),
@@ -104,8 +103,7 @@ def attention_share() -> LiveFigure:
         ),
         sentence=(
             "{model}: attention does more FLOPs than the linear layers from prompts of "
-            "{overtake_prompt} on, or {overtake_square} if whole squares are computed; "
-            "a prompt of {row_prompt} is {read_whole} of the model, and most of its "
-            "FLOPs are in the {larger}."
+            "{overtake_prompt} on; a prompt of {row_prompt} is {read_whole} of the "
+            "model, and most of its FLOPs are in the {larger}."
         ),
     )
