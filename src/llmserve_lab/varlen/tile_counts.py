@@ -43,7 +43,7 @@ def counted(lengths: Sequence[int], *, side: int, group: int) -> Table:
         ("whole squares", "the formulas", float(f.VARLEN_PAIRS.at(batch))),
         (
             "whole tiles, all of them",
-            "no kernel here",
+            "a kernel that skips nothing",
             places(lengths, side, skip=False),
         ),
         (
@@ -62,9 +62,10 @@ def counted(lengths: Sequence[int], *, side: int, group: int) -> Table:
         (what, who, f"{count:,.0f}", f"{useful / count:.0%}")
         for what, who, count in found
     ]
-    said = ", ".join(f"{length:,}" for length in lengths)
+    said = [f"{length:,}" for length in lengths]
+    many = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
     return Table(
-        f"What varlen counts for prompts of {said} tokens, per layer and head",
+        f"What varlen counts for prompts of {many} tokens, per layer and head",
         ("counted", "by", "pairs", "of them useful"),
         rows,
     )

@@ -39,16 +39,16 @@ def attention_square() -> LiveFigure:
             "mean_prompt": Bound(f.MEAN_OF_FOUR, batch=BATCH),
             "mean_square_prompt": Bound(f.MEAN_SQUARE_OF_FOUR, batch=BATCH),
             "longest_prompt": f.LONGEST_OF_FOUR,
+            "useful_pairs": Bound(f.USEFUL_PAIRS, batch=BATCH),
         },
         readouts=(
             Readout(f.PADDING_SHARE, "Share of padding in the padded rows"),
             Readout(f.PADDED_PAIRS, "Padded: pairs", batch=BATCH),
             Readout(f.MASKED_PAIRS, "Masked: pairs", batch=BATCH),
             Readout(f.VARLEN_PAIRS, "Varlen: pairs", batch=BATCH),
-            Readout(f.USEFUL_PAIRS, "Useful, any method", batch=BATCH),
         ),
         sentence=(
-            "Lengths {len_1}, {len_2}, {len_3} and {len_4}: per layer and head, "
+            "Lengths {len_1}, {len_2}, {len_3} and {len_4}: in whole squares, "
             "padding computes {padded_pairs}, masking {masked_pairs} and varlen "
             "{varlen_pairs}; {useful_pairs} are useful."
         ),

@@ -30,6 +30,7 @@ MODEL_NAMES = tuple(
 DEVICES = beginning_with(DEVICE, in_servers("bf16", chip_known, stacks_known))
 DEVICE_NAMES = tuple(each.name for each in DEVICES)
 MOST = 100_000  # tokens of a batch that the bench takes
+PICTURE = "varlen.bench"
 
 
 def bench() -> Bench:
@@ -42,7 +43,8 @@ def bench() -> Bench:
     }
     lengths = read("")
     times_ms = arithmetic_ms(lengths, _cost(MODEL_NAMES[0], DEVICE_NAMES[0]))
-    picture = bill(times_ms, _title(lengths, MODEL_NAMES[0], DEVICE_NAMES[0]))
+    title = _title(lengths, MODEL_NAMES[0], DEVICE_NAMES[0])
+    picture = bill(times_ms, title, name=PICTURE)
     return Bench("Bench: batch your own requests", knobs, show, picture)
 
 
@@ -86,7 +88,7 @@ def show(*, text: str, tile: int, model: str, accelerator: str) -> str:
     """The bars, and a table of what each way computes."""
     lengths = read(text)
     times_ms = arithmetic_ms(lengths, _cost(model, accelerator))
-    picture = bill(times_ms, _title(lengths, model, accelerator))
+    picture = bill(times_ms, _title(lengths, model, accelerator), name=PICTURE)
     return picture.html() + _table(lengths, tile, times_ms)._repr_html_()
 
 
