@@ -14,14 +14,14 @@ from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
 
 
-class Work(NamedTuple):
+class RowsAndPairs(NamedTuple):
     """Rows of the linear layers, and pairs of attention, per layer and head."""
 
     rows: int
     pairs: int
 
 
-def work(lengths: Sequence[int]) -> Mapping[str, Work]:
+def work(lengths: Sequence[int]) -> Mapping[str, RowsAndPairs]:
     """What each way computes, by its name: rows, and pairs without the future.
 
     Errors as of :func:`~llmserve_lab.varlen.arguments.batch_of`.
@@ -32,7 +32,10 @@ def work(lengths: Sequence[int]) -> Mapping[str, Work]:
         "masked": [sum(lengths)],  # one sequence to the kernel
         "varlen": lengths,
     }
-    return {way: Work(sum(each), _triangles(each)) for way, each in sequences.items()}
+    return {
+        way: RowsAndPairs(sum(each), _triangles(each))
+        for way, each in sequences.items()
+    }
 
 
 def _triangles(lengths: Sequence[int]) -> int:
