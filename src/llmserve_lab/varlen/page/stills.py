@@ -113,4 +113,6 @@ def bill(
     axes.set_xlabel("time of the arithmetic (ms)")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     said = ", ".join(f"{way} {a + b:.1f} ms" for way, (a, b) in times_ms.items())
-    return StaticFigure.of(figure, sentence=f"{title}: {said}.", title=title, name=name)
+    return StaticFigure.of(
+        figure, sentence=f"Arithmetic in all: {said}.", title=title, name=name
+    )
