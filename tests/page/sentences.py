@@ -146,9 +146,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "n_draft accept_rate draft_cost batch accepted accepted_needed"
     ),
     "kv_memory.capacity": "cache_bytes mean_held request_cache_bytes batch_fits",
-    "varlen.attention_share": (
-        "model overtake_prompt overtake_square row_prompt read_whole larger"
-    ),
+    "varlen.attention_share": ("model overtake_prompt row_prompt read_whole larger"),
     "varlen.attention_square": (
         "len_1 len_2 len_3 len_4 padded_pairs masked_pairs varlen_pairs useful_pairs"
     ),

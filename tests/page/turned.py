@@ -46,7 +46,7 @@ TITLES: dict[str, str] = {
     "tensor_parallel.all_reduce": "‘fastest for’ ‘small tensors’ ‘large ones’",
     "tensor_parallel.collectives_on_four": "‘many steps’",
     "tensor_parallel.tp_time": "‘not’",
-    "varlen.attention_share": "‘large models’",
+    "varlen.attention_share": "‘large models’ ‘after tens’",
     "varlen.attention_square": "‘within each’",
 }
 # Of live figures; those of stills stand in tests/data/seen.

@@ -5,7 +5,7 @@ import pytest
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.transformer import Transformer, tiny_latent, tiny_shape
-from llmserve_lab.varlen.rowwise import row_by_row, same_alone, steps
+from llmserve_lab.varlen.rowwise import same_alone, steps
 from tests.varlen.batches import model
 
 ROWS = np.random.default_rng(1).standard_normal((6, 16))
@@ -23,12 +23,6 @@ def test_only_positions_and_attention_see_who_else_is_there() -> None:
 
 def test_a_step_that_looks_at_a_neighbour_is_found_out() -> None:
     assert same_alone(lambda rows: rows - rows.mean(axis=0), ROWS) == 0
-
-
-def test_the_table_has_a_line_for_every_step() -> None:
-    rows = row_by_row(model(), ROWS).rows
-    assert len(rows) == 11
-    assert [row[1] for row in rows].count("6 of 6") == 9
 
 
 def test_the_steps_are_those_of_the_block() -> None:

@@ -63,6 +63,29 @@ def test_no_tile_is_drawn_upon_another() -> None:
             assert max(y for _, y in seen) < module.side_of("padded")
 
 
+def test_what_a_causal_kernel_skips_holds_no_pair() -> None:
+    for way in module.WAYS:
+        every, left = (module.visits(way, skip=skip) for skip in (False, True))
+        kept = {(tile.rows.start, tile.keys.start) for tile in left}
+        gone = [t for t in every if (t.rows.start, t.keys.start) not in kept]
+        assert gone and not any(tile.useful for tile in gone)
+        assert module.empty_skipped(way) <= len(left)
+    assert module.empty_skipped("varlen") == len(module.visits("varlen", skip=True))
+
+
+def test_tiles_are_drawn_within_the_squares_of_their_way() -> None:
+    for way in module.WAYS:
+        area = sum(side**2 for _, _, side in module.squares_of(way))
+        drawn = module.visits(way, skip=False)
+        assert area == len(drawn) * module.SIDE**2
+        for row in (each for tile in drawn for each in module._drawn(way, tile, 0)):
+            x, y = row["x"] - module.LEFT[way] - module.STRIP, row["y"]
+            assert any(
+                left <= x + 0.1 < left + side and top <= y < top + side
+                for left, top, side in module.squares_of(way)
+            )
+
+
 def test_varlen_is_never_the_last_to_finish() -> None:
     figure = module.tiles_visited()
     for name, skip in module.LOGS.items():

@@ -79,4 +79,5 @@ def unpadded_table() -> Table:
         "model off by",
     )
     caption = "BERT-base on an A100 (FasterTransformer), half of all rows padding"
-    return Table(caption, columns, rows)
+    note = "A batch is prompts × rows of each; half of the rows are tokens."
+    return Table(caption, columns, rows, (note,))

@@ -1,18 +1,45 @@
-"""What a packed or padded prefill costs in time: rows and pairs at measured prices."""
+"""What a packed or padded prefill costs in time: rows and pairs at measured prices.
+
+A causal kernel skips the future. So of each square that a way computes, the triangle
+that the mask allows is paid for, as in every iteration of the engine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from llmserve_lab.engine import IterationCost
+from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
 
-WAYS = {
-    "padded": (f.PADDED_ROWS, f.PADDED_PAIRS),
-    "masked": (f.PACKED_ROWS, f.MASKED_PAIRS),
-    "varlen": (f.PACKED_ROWS, f.VARLEN_PAIRS),
-}
+
+class RowsAndPairs(NamedTuple):
+    """Rows of the linear layers, and pairs of attention, per layer and head."""
+
+    rows: int
+    pairs: int
+
+
+def work(lengths: Sequence[int]) -> Mapping[str, RowsAndPairs]:
+    """What each way computes, by its name: rows, and pairs without the future.
+
+    Errors as of :func:`~llmserve_lab.varlen.arguments.batch_of`.
+    """
+    batch_of(lengths)  # which refuses what is no batch
+    sequences: dict[str, Sequence[int]] = {
+        "padded": [max(lengths)] * len(lengths),
+        "masked": [sum(lengths)],  # one sequence to the kernel
+        "varlen": lengths,
+    }
+    return {
+        way: RowsAndPairs(sum(each), _triangles(each))
+        for way, each in sequences.items()
+    }
+
+
+def _triangles(lengths: Sequence[int]) -> int:
+    return round(float(f.USEFUL_PAIRS.at(batch_of(lengths))))
 
 
 def arithmetic_s(
@@ -20,14 +47,10 @@ def arithmetic_s(
 ) -> dict[str, tuple[float, float]]:
     """Seconds of the linear layers and of attention, by the name of the way.
 
-    Errors as of :func:`~llmserve_lab.varlen.arguments.batch_of`. Launches and the
-    reading of weights are not in it.
+    Launches and the reading of weights are not in it. Errors as of :func:`work`.
     """
-    batch = batch_of(lengths)
-    return {
-        way: (float(rows.at(batch)) * cost.row_s, float(pairs.at(batch)) * cost.pair_s)
-        for way, (rows, pairs) in WAYS.items()
-    }
+    found = work(lengths).items()
+    return {way: (n * cost.row_s, pairs * cost.pair_s) for way, (n, pairs) in found}
 
 
 def arithmetic_ms(
@@ -43,10 +66,9 @@ def total_s(lengths: Sequence[int], cost: IterationCost) -> dict[str, float]:
     return {way: sum(parts) for way, parts in arithmetic_s(lengths, cost).items()}
 
 
-def one_by_one_s(lengths: Sequence[int], cost: IterationCost) -> float:
-    """Seconds of a pass for each prompt: each reads the weights, or computes longer."""
-    found = 0.0
+def one_pass_s(lengths: Sequence[int], cost: IterationCost) -> float:
+    """Seconds of one varlen pass with all that an iteration takes."""
+    load = IterationLoad.of(chunk=0)
     for length in lengths:
-        linear, attention = arithmetic_s([length], cost)["varlen"]
-        found += max(linear, cost.weights_s) + attention
-    return found
+        load = load.plus(IterationLoad.of(chunk=length))
+    return cost.seconds(load)

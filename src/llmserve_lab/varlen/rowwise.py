@@ -13,7 +13,6 @@ import numpy as np
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.checks import whole
-from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import ORDERED, Transformer, attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rope import rotate
@@ -93,15 +92,3 @@ def same_alone(step: Step, rows: Array) -> int:
     return sum(
         np.array_equal(together[i], step(rows[i : i + 1])[0]) for i in range(len(rows))
     )
-
-
-def row_by_row(model: Transformer, rows: Array) -> Table:
-    """Table of the steps of block 1 on rows [n, d]: how many cannot tell their company.
-
-    Errors as of :func:`steps`.
-    """
-    found = []
-    for name, step in steps(model):
-        found.append((name, f"{same_alone(step, rows)} of {len(rows)}"))
-        rows = step(rows)
-    return Table("Rows that come out the same alone", ("step", "rows"), found)

@@ -181,7 +181,15 @@ def comparison(
         )
         for name, (found, apart) in compared(model, tokens, lengths).items()
     ]
-    columns = ("way", "rows", "wasted", "pairs", "useful", "wasted", "same logits")
+    columns = (
+        "way",
+        "rows",
+        "rows wasted",
+        "pairs",
+        "pairs useful",
+        "pairs wasted",
+        "same logits",
+    )
     return Table(f"Requests of {', '.join(map(str, lengths))} tokens", columns, rows)
 
 

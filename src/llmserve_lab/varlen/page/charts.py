@@ -262,7 +262,7 @@ def share() -> Any:
             PROMPT,
             "x",
             "row_prompt",
-            Landmark("attention overtakes", q.overtake_prompt),
+            Landmark("attention overtakes", q.overtake_prompt, left=True),
             Landmark("your prompt", q.row_prompt, down=16),
         ),
         bound_curves(PROMPT, y, line),

@@ -39,16 +39,16 @@ def attention_square() -> LiveFigure:
             "mean_prompt": Bound(f.MEAN_OF_FOUR, batch=BATCH),
             "mean_square_prompt": Bound(f.MEAN_SQUARE_OF_FOUR, batch=BATCH),
             "longest_prompt": f.LONGEST_OF_FOUR,
+            "useful_pairs": Bound(f.USEFUL_PAIRS, batch=BATCH),
         },
         readouts=(
             Readout(f.PADDING_SHARE, "Share of padding in the padded rows"),
             Readout(f.PADDED_PAIRS, "Padded: pairs", batch=BATCH),
             Readout(f.MASKED_PAIRS, "Masked: pairs", batch=BATCH),
             Readout(f.VARLEN_PAIRS, "Varlen: pairs", batch=BATCH),
-            Readout(f.USEFUL_PAIRS, "Useful, any method", batch=BATCH),
         ),
         sentence=(
-            "Lengths {len_1}, {len_2}, {len_3} and {len_4}: per layer and head, "
+            "Lengths {len_1}, {len_2}, {len_3} and {len_4}: in whole squares, "
             "padding computes {padded_pairs}, masking {masked_pairs} and varlen "
             "{varlen_pairs}; {useful_pairs} are useful."
         ),
@@ -79,7 +79,7 @@ def attention_share() -> LiveFigure:
     names = tuple(model.name for model in models)
     return LiveFigure(
         name="attention-share",
-        title="In large models attention overtakes at tens of thousands of tokens",
+        title="In large models attention overtakes after tens of thousands of tokens",
         chart=charts.share,
         controls=(
             Choice("model", "Model", names, "Llama-3.1-8B", columns),
@@ -96,7 +96,6 @@ def attention_share() -> LiveFigure:
                 row_prompt="row_prompt",
             ),
             Readout(f.OVERTAKE_PROMPT, "Attention overtakes at"),
-            Readout(f.OVERTAKE_SQUARE, "If whole squares are computed"),
             Verdict(
                 "larger", "More FLOPs are in", "row_prompt", "overtake_prompt", SIDES
             ),
@@ -104,8 +103,7 @@ def attention_share() -> LiveFigure:
         ),
         sentence=(
             "{model}: attention does more FLOPs than the linear layers from prompts of "
-            "{overtake_prompt} on, or {overtake_square} if whole squares are computed; "
-            "a prompt of {row_prompt} is {read_whole} of the model, and most of its "
-            "FLOPs are in the {larger}."
+            "{overtake_prompt} on; a prompt of {row_prompt} is {read_whole} of the "
+            "model, and most of its FLOPs are in the {larger}."
         ),
     )

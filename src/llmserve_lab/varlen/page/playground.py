@@ -18,11 +18,9 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 from llmserve_lab.running_example import DEVICE, served_by
 from llmserve_lab.transformer import tiles_of
-from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.arguments import batch_of
 from llmserve_lab.varlen.page.figures import FOUR
 from llmserve_lab.varlen.page.stills import bill
-from llmserve_lab.varlen.prefill_time import WAYS, arithmetic_ms
+from llmserve_lab.varlen.prefill_time import arithmetic_ms, work
 
 START = " ".join(f"{length:.0f}" for length in FOUR)
 MODEL_NAMES = tuple(
@@ -32,6 +30,7 @@ MODEL_NAMES = tuple(
 DEVICES = beginning_with(DEVICE, in_servers("bf16", chip_known, stacks_known))
 DEVICE_NAMES = tuple(each.name for each in DEVICES)
 MOST = 100_000  # tokens of a batch that the bench takes
+PICTURE = "varlen.bench"
 
 
 def bench() -> Bench:
@@ -44,7 +43,8 @@ def bench() -> Bench:
     }
     lengths = read("")
     times_ms = arithmetic_ms(lengths, _cost(MODEL_NAMES[0], DEVICE_NAMES[0]))
-    picture = bill(times_ms, _title(lengths, MODEL_NAMES[0], DEVICE_NAMES[0]))
+    title = _title(lengths, MODEL_NAMES[0], DEVICE_NAMES[0])
+    picture = bill(times_ms, title, name=PICTURE)
     return Bench("Bench: batch your own requests", knobs, show, picture)
 
 
@@ -88,21 +88,19 @@ def show(*, text: str, tile: int, model: str, accelerator: str) -> str:
     """The bars, and a table of what each way computes."""
     lengths = read(text)
     times_ms = arithmetic_ms(lengths, _cost(model, accelerator))
-    picture = bill(times_ms, _title(lengths, model, accelerator))
+    picture = bill(times_ms, _title(lengths, model, accelerator), name=PICTURE)
     return picture.html() + _table(lengths, tile, times_ms)._repr_html_()
 
 
 def _table(lengths: list[int], tile: int, times_ms: dict[str, Any]) -> Table:
-    batch = batch_of(lengths)
-    useful, varlen_ms = float(f.USEFUL_PAIRS.at(batch)), sum(times_ms["varlen"])
-    rows = []
-    for way, (of_rows, of_pairs) in WAYS.items():
-        pairs = float(of_pairs.at(batch))
+    done, varlen_ms = work(lengths), sum(times_ms["varlen"])
+    useful, rows = done["varlen"].pairs, []
+    for way, (of_rows, pairs) in done.items():
         rows.append(
             (
                 way,
-                int(of_rows.at(batch)),
-                int(pairs),
+                of_rows,
+                pairs,
                 f"{useful / pairs:.0%}",
                 f"{sum(times_ms[way]):.1f} ms",
                 f"{sum(times_ms[way]) / varlen_ms:.2f}",
@@ -111,7 +109,8 @@ def _table(lengths: list[int], tile: int, times_ms: dict[str, Any]) -> Table:
     columns = ("way", "rows", "pairs", "of them useful", "arithmetic", "over varlen")
     visited = tiles_of(lengths, tile)
     note = (
-        f"A varlen kernel with tiles of {tile} by {tile} that skips the future visits "
-        f"{visited:,}; {useful / (visited * tile**2):.0%} of their pairs are useful."
+        "Pairs and milliseconds without the future. A varlen kernel with tiles of "
+        f"{tile} by {tile}, one head in each, visits {visited:,}; "
+        f"{useful / (visited * tile**2):.0%} of their places are useful."
     )
     return Table(f"{sum(lengths):,} tokens, three ways", columns, rows, [note])

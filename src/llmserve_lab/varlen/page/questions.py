@@ -9,7 +9,7 @@ from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import cost, model
 from llmserve_lab.transformer import tiles_of
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.arguments import batch_of, prompt_work, square_share
+from llmserve_lab.varlen.arguments import batch_of, prompt_work
 from llmserve_lab.varlen.lengths import padding_share
 
 THREE = batch_of((20, 50, 80))
@@ -96,9 +96,8 @@ predict_dominates = Question(
     answer=lambda: float(f.ATTN_SHARE.at(LONG, LLAMA) < 0.5),
     why=lambda: (
         "In the linear layers: attention does "
-        f"{100 * float(f.ATTN_SHARE.at(LONG, LLAMA)):.1f} % of the FLOPs, or "
-        f"{100 * square_share(LONG, LLAMA):.1f} % where the masked half is computed "
-        f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token', 2)}."
+        f"{100 * float(f.ATTN_SHARE.at(LONG, LLAMA)):.1f} % of the FLOPs. It draws "
+        f"level at {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token', 2)}."
     ),
     hints=(
         Hint(
@@ -130,8 +129,8 @@ padding_time = Question(
     name="varlen.padding-time",
     prompt=(
         "Sixteen prompts, 500 tokens on average, the longest 1,500, are padded to the "
-        "longest. For Llama-3.1-8B on one H100, as measured, the linear layers take "
-        f"{1e6 * cost().row_s:.2f} µs a row. How much time do they spend on the "
+        "longest. For Llama-3.1-8B on one H100 the linear layers take "
+        f"{1e6 * cost().row_s:.2f} µs a row. How many seconds do they spend on the "
         "padding alone?"
     ),
     answer=_padding_s,

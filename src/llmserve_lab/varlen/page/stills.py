@@ -91,7 +91,12 @@ def unpadded() -> StaticFigure:
 
 
 @figure_style()
-def bill(times_ms: Mapping[str, tuple[float, float]], title: str) -> StaticFigure:
+def bill(
+    times_ms: Mapping[str, tuple[float, float]],
+    title: str,
+    *,
+    name: str = "varlen.bill",
+) -> StaticFigure:
     """Milliseconds of the linear layers and of attention, a bar a way.
 
     ``times_ms`` holds both by the name of the way.
@@ -99,15 +104,15 @@ def bill(times_ms: Mapping[str, tuple[float, float]], title: str) -> StaticFigur
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(4.7, 2.2))
-    names = list(times_ms)
+    ways = list(times_ms)
     linear, attention = ([pair[i] for pair in times_ms.values()] for i in (0, 1))
-    axes.barh(names, linear, color=BLUE.light, label="linear layers")
-    axes.barh(names, attention, left=linear, color=VERMILLION.light, label="attention")
+    axes.barh(ways, linear, color=BLUE.light, label="linear layers")
+    axes.barh(ways, attention, left=linear, color=VERMILLION.light, label="attention")
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("time of the arithmetic (ms)")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-    said = ", ".join(f"{name} {a + b:.1f} ms" for name, (a, b) in times_ms.items())
+    said = ", ".join(f"{way} {a + b:.1f} ms" for way, (a, b) in times_ms.items())
     return StaticFigure.of(
-        figure, sentence=f"{title}: {said}.", title=title, name="varlen.bill"
+        figure, sentence=f"Arithmetic in all: {said}.", title=title, name=name
     )

@@ -22,7 +22,7 @@ LENGTHS, SIDE = (3, 8, 5), 4  # tokens of A, B and C; rows and keys of a tile
 WAYS = {"padded": "padding", "masked": "masking", "varlen": "varlen"}
 LEFT = {"padded": 0.0, "masked": 12.6, "varlen": 33.2}  # where each panel begins
 STRIP = 1.4  # width of the strip of rows, and the gap behind it
-LOGS = {"every tile": False, "empty tiles skipped": True}
+LOGS = {"every tile": False, "the future skipped": True}
 Row = dict[str, Any]
 
 
@@ -39,9 +39,20 @@ def packing(way: str) -> Packing:
 
 
 def visits(way: str, *, skip: bool) -> list[Tile]:
-    """The tiles of one way, in the order of its kernel."""
+    """The tiles of one way, in the order of its kernel.
+
+    With ``skip`` those are left out whose keys all come after their rows, as a causal
+    kernel does; a masking kernel still visits the tiles between two requests.
+    """
     kernel = masked_attention if way == "masked" else varlen_attention
-    return list(tiles(kernel(packing(way)), SIDE, skip=skip))
+    every = tiles(kernel(packing(way)), SIDE)
+    return [each for each in every if not (skip and each.keys.start >= each.rows.stop)]
+
+
+def empty_skipped(way: str) -> int:
+    """Tiles of a kernel that leaves out all in which no pair is allowed."""
+    kernel = masked_attention if way == "masked" else varlen_attention
+    return len(list(tiles(kernel(packing(way)), SIDE, skip=True)))
 
 
 def owner(way: str, row: int) -> tuple[str, int]:
@@ -89,15 +100,23 @@ def _fields() -> list[Row]:
     """What could be computed, and before it the strip of rows, by their requests."""
     found = []
     for way, left in LEFT.items():
-        rows = packing(way).n_rows
-        height = side_of(way)
-        width = longest() if way == "padded" else height
-        x = left + STRIP
-        for y in range(0, rows if way == "padded" else height, width):
-            found.append(_cell(x, x + width, y, y + width, "empty"))
-        for row in range(rows):
+        for x, y, side in squares_of(way):
+            x += left + STRIP
+            found.append(_cell(x, x + side, y, y + side, "empty"))
+        for row in range(packing(way).n_rows):
             y = drawn_at(way, row)
             found.append(_cell(left, left + 1, y, y + 1, owner(way, row)[0]))
+    return found
+
+
+def squares_of(way: str) -> list[tuple[float, int, int]]:
+    """Squares that a way computes, as drawn: left, top and side of each."""
+    if way == "masked":
+        return [(0.0, 0, packing(way).n_rows)]
+    found = []
+    for start, end in pairwise(packing(way).cu_seqlens):
+        top, side = drawn_at(way, start), -(-(end - start) // SIDE) * SIDE
+        found.append((0.0 if way == "padded" else float(top), top, side))
     return found
 
 
