@@ -94,7 +94,7 @@ def promises() -> Any:
     promise = Landmark("promised", q.tpot_target)
     pools = [rates[two.name] for two in (TWO, WHOLE_GPUS)]
     even = _even(rows, rates[ONE.name], pools).encode(x=x, y=y)
-    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=220)
+    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=205)
 
 
 def _even(rows: Any, one: str, pools: list[str]) -> Any:
@@ -167,7 +167,7 @@ def goodput() -> Any:
         .encode(x=x, y=y, **by_ink("way", INKS))
     )
     promise = Landmark("promised", q.tpot_target)
-    return alt.layer(drawn, *landmarks(PROMISED, "x", "ms", promise), height=230)
+    return alt.layer(drawn, *landmarks(PROMISED, "x", "ms", promise), height=205)
 
 
 def _cases(way: str) -> list[tuple[int, str, str]]:
