@@ -47,7 +47,7 @@ ONE, TWO, WHOLE_GPUS = Marks(
     BoundMark("two pools, 2P:2D", f.POOLS_RATE, SERIES[2]),
 )
 INKS = dict(zip(SHOWN, (SERIES[0], SERIES[3], SERIES[1]), strict=True))
-ARRIVALS = QuantityAxis(q.arrival_rate, words="goodput: requests that may arrive")
+ARRIVALS = QuantityAxis(q.arrival_rate, words="goodput, requests/s")
 
 
 def ruler() -> Any:
