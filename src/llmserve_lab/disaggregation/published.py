@@ -214,16 +214,16 @@ def goodput_table() -> Table:
         rows.append(
             (
                 f"{asked.prompt:,}",
-                si(limit_s, "s"),
+                f"{1e3 * limit_s:.0f}",
                 f"{whole:.1f}",
                 *(f"{each:.1f}" for each in small),
-                " – ".join(f"{each:.1f}" for each in pools),
+                "–".join(f"{each:.1f}" for each in pools),
                 *(off_by(each) for each in gains),
             )
         )
     columns = (
         "prompt",
-        "TPOT",
+        "TPOT in ms",
         f"{BUDGETS[0]:,}",
         f"{BUDGETS[-1]}, replayed",
         f"{BUDGETS[-1]}, one by one",
