@@ -9,6 +9,7 @@ import pytest
 from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, priced
 from llmserve_lab.disaggregation import goodput
 from llmserve_lab.disaggregation import worked_example as worked
+from llmserve_lab.disaggregation.formulas import BEST_POOLS_RATE
 from llmserve_lab.disaggregation.goodput import (
     BUDGETS,
     CHUNKS,
@@ -121,6 +122,6 @@ def test_prompts_in_halves_carry_what_the_engine_s_steps_add_up_to(
 
 
 def test_halves_without_launches_carry_what_the_best_split_does() -> None:
-    two = worked.usual(worked.f.BEST_POOLS_RATE, 0.015)
+    two = worked.usual(BEST_POOLS_RATE, 0.015)
     assert worked.halves_rate(0.015) == pytest.approx(two, rel=0.01)
     assert worked.halves_rate(0.015, cost().prompt_s) < 0.75 * two
