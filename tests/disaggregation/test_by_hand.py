@@ -10,6 +10,7 @@ from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation import routing, served
 from llmserve_lab.disaggregation import worked_example as worked
 from llmserve_lab.disaggregation.hop import ANSWERS, BY_LAYERS, played, shared
+from llmserve_lab.disaggregation.launches import SURE
 from llmserve_lab.disaggregation.page import figures, questions
 from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.engine import IterationLoad
@@ -82,7 +83,7 @@ def test_no_step_is_shorter_than_nothing() -> None:
 
 
 def test_the_page_decides_nothing_within_ten_percent() -> None:
-    edge_s = worked.ahead_until_s(questions.SURE)
+    edge_s = worked.ahead_until_s(SURE)
     assert worked.advantage(edge_s) == pytest.approx(1.1)
     looser = [edge_s + 0.002 * i for i in range(1, 14)]
     assert all(abs(worked.advantage(each) - 1) < 0.1 for each in looser)

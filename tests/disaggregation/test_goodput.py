@@ -16,6 +16,7 @@ from llmserve_lab.disaggregation.goodput import (
     LIMITS_S,
     LOADS,
     POOLS,
+    SMALLS,
     WARM_S,
     WAYS,
     Demand,
@@ -55,6 +56,19 @@ def read_s(demand: Demand) -> float:
     return float(one - fixed_s * (1 - np.mean(prompts) / goodput.DEFAULT))
 
 
+def in_pieces(demand: Demand, limit_s: float) -> float:
+    """What small steps carry at most: each hides half of the weights, none launches."""
+    has = known(load(demand.prompt, demand.answer, limit_s))
+    half_s = cost().overlap * cost().weights_s
+    pieces = demand.prompt / goodput.BUDGETS[-1] + 1
+    ride_s = value(f.PREFILL_COMPUTE_S, has) - pieces * half_s
+    each_s = value(f.STEP_OWN_S, has) + (1 - cost().overlap) * cost().row_s
+    each_s += ride_s / (demand.answer - 1)
+    fixed_s = cost().overhead_s + cost().weights_s
+    batch = min((limit_s - fixed_s) / each_s, value(f.ROOM_BATCH, has))
+    return GPUS * batch / ((demand.answer - 1) * (fixed_s + batch * each_s))
+
+
 def test_the_counted_time_is_that_of_many_answers() -> None:
     assert 10 * max(LIMITS_S) * ANSWER <= COUNTED_S
     assert 2.9 * max(LIMITS_S) * ANSWER <= WARM_S
@@ -75,6 +89,8 @@ def test_no_goodput_exceeds_the_ceiling_of_its_formula(demand: Demand) -> None:
                     pool.prefill.replicas / each_s,
                     pool.decode.replicas / value(f.DECODE_GPU_S, has),
                 ]
+            elif way in SMALLS:
+                ceilings = [in_pieces(one, limit)]
             else:
                 # Prompts that ride in one step share its launch.
                 ceilings = [GPUS / (value(f.SHARED_GPU_S, has) - cost().prompt_s)]

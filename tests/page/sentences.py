@@ -84,7 +84,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "limit first_s",
     "disaggregation.goodput": (
-        "load limit hand large_goodput small_goodput pools_goodput"
+        "load limit large_goodput small_goodput extra pools_goodput hand"
     ),
     "disaggregation.links": (
         "model accelerator prompt_len handoff_bytes made_kv_made_per_s link "

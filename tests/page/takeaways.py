@@ -54,9 +54,12 @@ KEPT: dict[str, list[str]] = {
         "ride ‘longer at’ per_gpu ‘grows from’ hand_step gap_round",
         (
             "strict ‘least strict_more’ strict_more ‘more requests’ ‘with one’ "
-            "loose ‘nothing even’"
+            "lead_strict ‘more than’ ‘with one’ budget_small loose ‘nothing’"
         ),
-        ("‘faster than’ share_link dram_gain ‘fast whereas’ ‘faster only’ ‘more than’"),
+        (
+            "‘faster than’ prefix share_link dram_gain ‘fast whereas’ ‘faster only’ "
+            "‘more than’"
+        ),
     ],
     "end_to_end": [
         "layers vocab",

@@ -15,9 +15,9 @@ TITLES: dict[str, str] = {
     "continuous_batching.mixed_iterations": "‘fewer rows’",
     "deepseek.group_size": "‘more than’",
     "deepseek.two_batches": "‘with many’ ‘many requests’ ‘with few’ ‘few they’",
-    "disaggregation.goodput": "‘most under’",
+    "disaggregation.goodput": "‘most’",
     "disaggregation.promises": "‘strict promise’ ‘more than’",
-    "disaggregation.routes_by_rule": "‘shortest bar’ ‘best the’ ‘longer of’",
+    "disaggregation.routes_by_rule": "‘shortest bar’ ‘best it’ ‘with the’ ‘later of’",
     "end_to_end.heat": "‘high temperature’",
     "flash_attention.split_decoding": "‘after fewer’ ‘fewer ticks’",
     "flash_attention.tiles_walked": "‘No score’",
@@ -60,8 +60,7 @@ SENTENCES: dict[str, str] = {
     "deepseek.group_size": "‘least every’ ‘with gpu_requests’ ‘No point’",
     "deepseek.waterfall": "‘with context’ ‘after another’ ‘with the’ ‘not fully’",
     "disaggregation.goodput": (
-        "‘within ms’ ‘further one’ ‘with one’ ‘most tokens’ ‘with "
-        "pools_goodput’ ‘with two’"
+        "‘within ms’ ‘further one’ ‘with one’ ‘with extra’ ‘with two’"
     ),
     "disaggregation.promises": "‘with one’ ‘with two’ ‘best split’ ‘large fleet’",
     "end_to_end.again_or_once": "‘with a’",

@@ -23,9 +23,9 @@ from llmserve_lab.running_example import ANSWER, PROMPT, device, model, share
 
 UTILISATION = float(MEMORY_SHARE)
 LINK = "infiniband-ndr"
-PROMISED = Unmeasured("no measured row tells at which rate a promise is kept")
+PROMISED = Unmeasured("no measurement tells at which rate a promise is kept")
 ALONE = Unmeasured("no server was measured with one prompt alone")
-SENT = Unmeasured("no measured row tells how long a cache was on its way")
+SENT = Unmeasured("no measurement tells how long a cache was on its way")
 PROMISE_S = 0.02  # time per output token that a user is promised
 KV_OVERLAP = Cited(
     0.0,

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from llmserve_lab import catalog
-from llmserve_lab.disaggregation.goodput import DEFAULT
+from llmserve_lab.disaggregation.goodput import BUDGETS, DEFAULT, replayed
 from llmserve_lab.disaggregation.served import PROMISED
 from llmserve_lab.engine import (
     Chunked,
@@ -35,7 +35,7 @@ from llmserve_lab.workloads import (
 
 WHOLE, CHUNKS, POOLS = "one engine, whole prompts", "one engine, chunks", "two pools"
 INKS = {WHOLE: SERIES[0], CHUNKS: SERIES[2], POOLS: SERIES[1]}
-BUDGET, READS = 512, DEFAULT  # tokens of an iteration: of chunks, of a prefill GPU
+BUDGET, READS = BUDGETS[-1], DEFAULT  # rows of a step: of chunks, of a prefill GPU
 LIMITS = {"ttft_s": 0.5, "tpot_s": 0.015}  # what a user is promised
 TTFT: Metric = "ttft"
 TBT: Metric = "tbt"
@@ -73,13 +73,15 @@ def deployments(
     """As many GPUs as engines that serve both phases, or as two pools over a link.
 
     The prefill pool reads waiting prompts together, up to ``READS`` tokens an
-    iteration. ``link_latency_s`` stands for the latency of the link, which must be
-    given where none is published.
+    iteration. Steps of up to ``BUDGET`` rows replay recorded launches, as vLLM's do.
+    ``link_latency_s`` stands for the latency of the link, which must be given where
+    none is published.
     """
     gpus = n_prefill + n_decode
+    in_chunks = replayed(cost) if budget <= BUDGET else cost
     return {
         WHOLE: Pool(cost, Continuous(), replicas=gpus),
-        CHUNKS: Pool(cost, Chunked(budget), replicas=gpus),
+        CHUNKS: Pool(in_chunks, Chunked(budget), replicas=gpus),
         POOLS: Disaggregated.over(
             catalog.link(link),
             prefill=Pool(cost, Chunked(READS), replicas=n_prefill),

@@ -90,15 +90,16 @@ def fleet_advantage(promise_s: float, together: float = 1.0) -> float:
     return two / shared_rate(promise_s, together)
 
 
-def shared_rate(promise_s: float, together: float) -> float:
+def shared_rate(promise_s: float, together: float, **more: float) -> float:
     """Rate of one engine on each GPU if ``together`` prompts ride in the same step.
 
-    By halving, since [shared_rate](#eq-shared_rate) is solved for one prompt a step.
+    Half a prompt together is a prompt read in two steps. By halving, since
+    [shared_rate](#eq-shared_rate) is solved for one prompt a step.
     """
 
     def step_s(batch: float) -> float:
         alone_s = usual(f.DECODE_STEP_S, promise_s, decode_batch=batch)
-        rides = usual(f.RIDE_S, promise_s, shared_batch=batch)
+        rides = usual(f.RIDE_S, promise_s, shared_batch=batch, **more)
         own_s = usual(f.PREFILL_COMPUTE_S, promise_s) + cost().request_s
         each_s = own_s + (rides - own_s) / together
         return alone_s + batch / usual(f.DECODE_STEPS, promise_s) * each_s
@@ -150,6 +151,15 @@ def advantage_without_launches(promise_s: float) -> float:
     return two / one
 
 
+def halves_rate(promise_s: float, launch_s: float = 0.0) -> float:
+    """Rate of one engine that reads each prompt in two steps, by their extra launches.
+
+    The second half reads the cache of the first again, which is left out: it takes less
+    than a thousandth of the prompt's time.
+    """
+    return shared_rate(promise_s, 0.5, prompt_launch_s=launch_s)
+
+
 def equal_at(advantage_of: Callable[[float], float], low: float, high: float) -> float:
     """Where the advantage falls through one, by halving.
 
@@ -176,7 +186,11 @@ def even_overlap_kv(promise_s: float) -> float:
 
 def strict_streams(limit_s: float, per_s: float) -> dict[str, float]:
     """Share kept if every gap must be within a limit, by way, at a recorded rate."""
-    named = {"whole": f"{BUDGETS[0]:,}", "chunks": f"{BUDGETS[-1]}", "pools": "2P:2D"}
+    named = {
+        "whole": f"{BUDGETS[0]:,}",
+        "chunks": f"{BUDGETS[-1]}, 0",
+        "pools": "2P:2D",
+    }
     return {
         way: points(LOADS[0], name, HANDS[0])[per_s][KINDS[1], limit_s]
         for way, name in named.items()

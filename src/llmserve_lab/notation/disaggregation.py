@@ -24,7 +24,7 @@ overlap_kv = Quantity(
     maximum=1.0,
 )
 prompt_launch_s = Quantity(
-    r"t_0^{\mathrm{pre}}", "s", "time that an iteration with a prompt launches longer"
+    r"t_0^{\mathrm{pre}}", "s", "extra launches of an iteration that reads a prompt"
 )
 orchestration_s = Quantity(
     r"t_{\mathrm{orch}}", "s", "time of the hand-over that is not on the wire"
@@ -43,7 +43,7 @@ prefill_compute_s = Positive(
 prefill_linear_s = Positive(
     r"t_{\mathrm{lin,pre}}", "s", "time of a prompt's linear layers"
 )
-prefill_s = Positive(r"t_{\mathrm{pre}}", "s", "time of a prefill at once")
+prefill_s = Positive(r"t_{\mathrm{pre}}", "s", "time of a prefill in one piece")
 prompts_together = Count(
     r"k_{\mathrm{pre}}",
     "dimensionless",

@@ -9,15 +9,14 @@ from llmserve_lab import notation as q
 from llmserve_lab.catalog import LINKS
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
-    ENOUGH,
+    CHUNKS,
     HANDS,
-    KINDS,
     LIMITS_S,
     LOADS,
     POOLS,
     SHOWN,
-    Demand,
-    best,
+    SMALLS,
+    served_best,
 )
 from llmserve_lab.disaggregation.hop import SHARED_BY
 from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH
@@ -25,7 +24,7 @@ from llmserve_lab.disaggregation.served import LINK, known, load
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks, picked
 from llmserve_lab.page.live.marks import by_ink
-from llmserve_lab.page.palette import GREY, INK, NARROW, SERIES
+from llmserve_lab.page.palette import INK, NARROW, SERIES
 from llmserve_lab.running_example import share
 
 BANDWIDTH = QuantityAxis(
@@ -48,12 +47,7 @@ ONE, TWO, WHOLE_GPUS = Marks(
     BoundMark("two pools, 2P:2D", f.POOLS_RATE, SERIES[2]),
 )
 INKS = dict(zip(SHOWN, (SERIES[0], SERIES[3], SERIES[1]), strict=True))
-ARRIVALS = QuantityAxis(
-    q.arrival_rate, words="requests that arrive", ticks={"tickCount": 5}
-)
-KEPT = QuantityAxis(
-    q.slo_share, words="share of requests within both limits", domain=(0, 1)
-)
+ARRIVALS = QuantityAxis(q.arrival_rate, words="goodput, requests/s")
 
 
 def ruler() -> Any:
@@ -100,7 +94,7 @@ def promises() -> Any:
     promise = Landmark("promised", q.tpot_target)
     pools = [rates[two.name] for two in (TWO, WHOLE_GPUS)]
     even = _even(rows, rates[ONE.name], pools).encode(x=x, y=y)
-    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=220)
+    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=205)
 
 
 def _even(rows: Any, one: str, pools: list[str]) -> Any:
@@ -145,49 +139,40 @@ def _tied(formula: Any) -> dict[str, Any]:
     return tied | {"tpot_target": "(datum.ms / 1000)"}
 
 
-def _line(load: Demand, way: str, limit_s: float, hand: str) -> Any:
-    """Rates and shares of the best variant."""
-    found = best(load, way, kind=KINDS[0], limit_s=limit_s, hand=hand)
-    return zip(found.rates, found.shares, strict=True)
-
-
 def goodput() -> Any:
-    """Share of the requests that keep the service level, as the rate grows."""
+    """The goodput of each way by promise, as the choices have it."""
     from llmserve_lab.extras import altair as alt
 
     lines = [
-        f"{i},{j},{k},{SHOWN.index(way)},{rate:g},{kept:.3f}"
-        for i, each in enumerate(LOADS)
-        for j, limit in enumerate(LIMITS_S)
-        for k, hand in enumerate(HANDS)
+        f"{i},{j},{SHOWN.index(way)},{limit_s:g},{per_s:.1f}"
+        for i, load in enumerate(LOADS)
         for way in SHOWN
-        if way == POOLS or k == 0
-        for rate, kept in _line(each, way, limit, hand)
+        for j, case, hand in _cases(way)
+        for limit_s in LIMITS_S
+        for per_s in (served_best(case, limit_s, hand, load).per_s,)
     ]
-    numbers = dict.fromkeys("lthwrs", "number")
+    numbers = dict.fromkeys("ljwts", "number")
     data = alt.Data(
-        values="\n".join(["l,t,h,w,r,s", *lines]),
+        values="\n".join(["l,j,w,t,s", *lines]),
         format=alt.CsvDataFormat(type="csv", parse=numbers),
     )
-    mine = "datum.l == load && datum.t == limit"
-    hand = f"(datum.h == hand || datum.w != {SHOWN.index(POOLS)})"
-    x, y = ARRIVALS.on("x", "r"), KEPT.on("y", "s")
+    x, y = PROMISED.on("x", "ms"), ARRIVALS.on("y", "s")
     drawn = (
         alt.Chart(data)
-        .transform_filter(f"{mine} && {hand}")
-        .transform_calculate(way=f"{list(SHOWN)}[datum.w]")
+        .transform_filter("datum.l == load && datum.j == [0, extra, hand][datum.w]")
+        .transform_calculate(
+            way=f"{list(SHOWN)}[datum.w]", ms=PROMISED.scaled("datum.t", q.tpot_target)
+        )
+        .mark_line(clip=True, point={"size": 60, "filled": True})
+        .encode(x=x, y=y, **by_ink("way", INKS))
     )
-    color = by_ink("way", INKS)
-    rule = (
-        alt.Chart(alt.Data(values=[{"s": ENOUGH}]))
-        .mark_rule(strokeDash=[4, 3], color=GREY.css)
-        .encode(y=KEPT.on("y", "s"))
-    )
-    words = (
-        alt.Chart(alt.Data(values=[{"s": ENOUGH}]))
-        .mark_text(align="left", dx=4, dy=-7, color=GREY.css, text="nine in ten")
-        .encode(y=KEPT.on("y", "s"), x=alt.value(0))
-    )
-    return alt.layer(
-        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=205
-    )
+    promise = Landmark("promised", q.tpot_target)
+    return alt.layer(drawn, *landmarks(PROMISED, "x", "ms", promise), height=205)
+
+
+def _cases(way: str) -> list[tuple[int, str, str]]:
+    """A way by its own choice: its number, what is simulated, and the hand-over."""
+    if way == POOLS:
+        return [(j, way, hand) for j, hand in enumerate(HANDS)]
+    ways = SMALLS if way == CHUNKS else (way,)
+    return [(j, each, HANDS[0]) for j, each in enumerate(ways)]

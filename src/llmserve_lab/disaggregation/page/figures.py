@@ -7,18 +7,23 @@ from typing import Any
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
     BUDGETS,
+    EXTRAS,
     GPUS,
     HANDS,
-    KINDS,
     LIMITS_S,
     LOADS,
+    POOLS,
     SHOWN,
+    SMALLS,
     TTFT_S,
-    best,
+    WHOLE,
+    Demand,
+    served_best,
 )
 from llmserve_lab.disaggregation.page import charts
 from llmserve_lab.disaggregation.page.controls import (
     FITS_ALL,
+    choice,
     hardware,
     link_choice,
     sliders,
@@ -35,7 +40,7 @@ from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout
-from llmserve_lab.running_example import device, model
+from llmserve_lab.running_example import cost, device, model
 
 __all__ = [
     "goodput",
@@ -144,7 +149,7 @@ def promises() -> LiveFigure:
         ),
         goal=Goal(
             "find a promise under which the best split carries less than ten percent "
-            "more than one engine: no difference that this model can tell.",
+            "more than one engine: too little for this page to draw a conclusion.",
             lambda one_shared_rate, two_best_pools_rate: (
                 two_best_pools_rate < 1.1 * one_shared_rate
             ),
@@ -154,53 +159,58 @@ def promises() -> LiveFigure:
 
 
 def goodput() -> LiveFigure:
-    """Share of requests within both limits against the rate, in three ways."""
-    limits = tuple(si(each, "s") for each in LIMITS_S)
-    default = limits[1]
-    signals = ("large_goodput", "small_goodput", "pools_goodput")
-    names = dict(zip(SHOWN, signals, strict=True))
+    """Goodput against the promise, in three ways; what a small step launches chosen."""
+    limits = {si(each, "s"): {"tpot_target": each} for each in LIMITS_S}
+    asked = tuple(limits)
+    paid = [f"{1e3 * share * cost().prompt_s:.1f} ms" for share in EXTRAS]
+    extras = ("none, replayed", *paid[1:-1], f"{paid[-1]}, one by one")
+    loads = tuple(each.name for each in LOADS)
     return LiveFigure(
         name="goodput",
-        title="Simulated: two pools gain most under the strictest promise",
+        title="Simulated: under the strictest promise two pools serve most",
         chart=charts.goodput,
         controls=(
-            Choice("load", "Load", tuple(e.name for e in LOADS), LOADS[0].name),
-            Choice("limit", "Promised TPOT", limits, default),
+            Choice("load", "Load", loads, loads[0]),
+            choice("limit", "Promised TPOT", limits, asked[1]),
             Choice("hand", "Hand-over", HANDS, HANDS[1]),
-            *(
-                Lookup(name, ("load", "limit", "hand"), _rates(way), "request/s")
-                for way, name in names.items()
-            ),
+            Choice("extra", "Extra launches of a small step", extras, extras[0]),
+            _looked_up("large_goodput", "", (WHOLE, HANDS[0])),
+            _looked_up("small_goodput", "extra", *((w, HANDS[0]) for w in SMALLS)),
+            _looked_up("pools_goodput", "hand", *((POOLS, hand) for hand in HANDS)),
         ),
         readouts=tuple(
-            banded(Readout(name, f"Goodput, {way}"), PROMISED)
-            for way, name in names.items()
+            banded(Readout(f"{key}_goodput", f"Goodput, {way}"), PROMISED)
+            for key, way in zip(("large", "small", "pools"), SHOWN, strict=True)
         ),
         sentence=(
             f"{MACHINE}, {{load}}, a first token within {si(TTFT_S, 's')} and "
-            "{limit} for each further one, hand-over: {hand}. Goodput: "
-            "{large_goodput} with one engine on each GPU that reads at most "
-            f"{BUDGETS[0]:,} tokens an iteration, {{small_goodput}} with "
-            f"{BUDGETS[-1]}; "
-            "{pools_goodput} with two pools."
+            "{limit} for each further one. Goodput: {large_goodput} with one engine on "
+            f"each GPU and {BUDGETS[0]:,} tokens an iteration; {{small_goodput}} with "
+            f"{BUDGETS[-1]} (extra launches {{extra}}); "
+            "{pools_goodput} with two pools, hand-over: {hand}."
         ),
         goal=Goal(
-            "find a load and a promise under which two pools serve 1.5 times as many.",
-            lambda pools_goodput, large_goodput: pools_goodput > 1.5 * large_goodput,
-            {"load": LOADS[1].name, "limit": limits[0]},
+            "find extra launches with which two pools lead both budgets by more than "
+            "ten percent under 20 ms.",
+            lambda tpot_target, pools_goodput, large_goodput, small_goodput: (
+                (tpot_target > 0.019)
+                & (tpot_target < 0.021)
+                & (pools_goodput > 1.1 * large_goodput)
+                & (pools_goodput > 1.1 * small_goodput)
+            ),
+            {"limit": "20 ms", "extra": extras[1]},
         ),
     )
 
 
-def _rates(way: str) -> tuple[Any, ...]:
-    """Goodput of a way, by load, promise and hand-over."""
-    return tuple(
-        tuple(
-            tuple(
-                best(each, way, kind=KINDS[0], limit_s=limit, hand=hand).per_s
-                for hand in HANDS
-            )
-            for limit in LIMITS_S
-        )
-        for each in LOADS
-    )
+def _looked_up(name: str, by: str, *cases: tuple[str, str]) -> Lookup:
+    """Goodput of a way by load, promise, and the choice that is its own."""
+
+    def served(load: Demand, limit_s: float) -> tuple[float, ...]:
+        return tuple(served_best(w, limit_s, h, load).per_s for w, h in cases)
+
+    rows = tuple(tuple(served(each, s) for s in LIMITS_S) for each in LOADS)
+    if by:
+        return Lookup(name, ("load", "limit", by), rows, "request/s")
+    alone = tuple(tuple(cell[0] for cell in row) for row in rows)
+    return Lookup(name, ("load", "limit"), alone, "request/s")

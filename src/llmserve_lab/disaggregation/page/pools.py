@@ -231,7 +231,7 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
         (
             b_read,
             "B's prompt is read, too; B's first token goes out. Above, GPU 2 had it "
-            f"after {si(shared().tokens(1)[0], 's')}.",
+            f"at {si(shared().tokens(1)[0], 's')}.",
         ),
         (run.arrived_s(1), "B's cache has arrived as well."),
         (
@@ -253,8 +253,8 @@ def _done(run: Played) -> str:
     firsts = [si(each[0], "s") for each in (shared().tokens(1), run.tokens[1])]
     return (
         f"On the same two GPUs A's longest gap is {si(above, 's')} above and "
-        f"{si(below, 's')} below. B's first token comes after {firsts[0]} above and "
-        f"after {firsts[1]} below, because one GPU reads all prompts."
+        f"{si(below, 's')} below. B's first token comes at {firsts[0]} above and "
+        f"at {firsts[1]} below, because one GPU reads all prompts."
     )
 
 

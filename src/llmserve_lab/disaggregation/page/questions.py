@@ -16,6 +16,7 @@ from llmserve_lab.disaggregation.goodput import (
     WHOLE,
     best,
 )
+from llmserve_lab.disaggregation.launches import SURE
 from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
@@ -23,7 +24,6 @@ from llmserve_lab.page.question.question import Hint, Question
 SENT = 4000  # tokens of the prompt to send by hand
 RATE = 78.0  # requests per second of the sizing exercise
 STRICT_S, LOOSE_S = LIMITS_S[0], LIMITS_S[-1]
-SURE = 0.1  # a difference from which on the page draws a conclusion
 SIZED_S = 0.015  # promised for a token in the sizing exercise
 STEP_S, RIDE_S, PER_GPU = 0.015, 0.026, 12.0  # of the exercise on the stretched gap
 PRICE_PER_HOUR, SPEED = 2.0, 2000.0
@@ -155,8 +155,9 @@ predict_promise = Question(
     prompt=lambda: (
         "Four H100 serve Llama-3.1-8B, 1,000 tokens in and 200 out. Users are promised "
         f"a token every {si(STRICT_S, 's')} on average; then the promise is loosened "
-        f"to {si(LOOSE_S, 's')}. The hand-over takes {si(_hop_s(), 's')}: the wire, "
-        "and the orchestration of the measured vLLM server. "
+        f"to {si(LOOSE_S, 's')}. One engine reads prompts whole. The hand-over takes "
+        f"{si(_hop_s(), 's')}: the wire, and the rest of the hop of the measured vLLM "
+        "server. "
         "Which arrangement serves more requests that keep it?"
     ),
     choices=(
@@ -170,7 +171,7 @@ predict_promise = Question(
         f"requests/s and one engine on each GPU {plain(served(WHOLE, STRICT_S))}; at "
         f"{si(LOOSE_S, 's')} it is {plain(served(POOLS, LOOSE_S))} against "
         f"{plain(served(WHOLE, LOOSE_S))}, which differ by less than the "
-        f"{SURE:.0%} that this model can tell apart."
+        f"{SURE:.0%} from which on this page draws a conclusion."
     ),
     hints=(
         Hint(

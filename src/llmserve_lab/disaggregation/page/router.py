@@ -43,7 +43,7 @@ def routes_by_rule() -> StepFigure:
     names = list(ROUTERS)
     return StepFigure(
         name="routing",
-        title="The shortest bar is best: the longer of the queue and the sending",
+        title="The shortest bar is best: it ends with the later of queue and sending",
         scene=Scene(
             x=SceneAxis((0, UNTIL_MS), "time until it could decode (ms)"),
             y=SceneAxis(tuple(LANES.values())),
