@@ -131,7 +131,8 @@ KEPT: dict[str, list[str]] = {
         ("‘largest number’ ‘largest code’ ‘no weight’ ‘more than’ b_nvfp4 ‘not four’"),
         "‘Large numbers’ g128 clean_128 ‘With outlier’ spoil_128 g16 spoil_16",
         "logit_gptq logit_rtn ‘not seen’",
-        "‘below cross_range’ cross_range heads_32 ‘grows with’ ‘with the’",
+        "‘below about’ crossover cross_least cross_most heads_32 ‘grows with’ "
+        "‘with the’",
         "‘more than’ ‘many with’ ‘with a’ ‘with a’ ev_error ev_error_seen",
     ],
     "roofline": [

@@ -66,7 +66,7 @@ LABELS = {
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",
-    "multiplied": "Linear layers multiply in",
+    "multiplied": "Layers multiply in",
     "reads": "Tokens in cache",
 }
 

@@ -84,9 +84,9 @@ SERIES = {
     **{"with these drafts": "blue", "with one draft": "vermillion"},
     **{"falling acceptance": "blue", "constant acceptance": "vermillion"},
     **{"below: drafts lose": "ink", "● measured": "ink"},
-    "MHA (Llama-2-7B)": "blue",
-    "GQA (Llama-3-70B)": "vermillion",
-    "MLA (DeepSeek-V3)": "green",
+    "MHA": "blue",
+    "GQA": "vermillion",
+    "MLA": "green",
     "requests that fit": "green",
 }
 

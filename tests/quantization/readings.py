@@ -43,7 +43,7 @@ ASKED = {
     "quantization.predict-one": [
         "Llama-3.1-8B", "decodes one request", "1,100 tokens", "one H100",
         "LM head", "INT4", "stay as they are", "costs nothing",
-        "How much faster does the book's formula make a step",
+        "How much faster is a step by the formula that follows",
     ],
     "quantization.predict-prompt": [
         "prompt of 8,192 tokens", "in INT4", "products in 16 bits",

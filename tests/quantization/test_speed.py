@@ -1,12 +1,13 @@
 """What fewer bits buy: limits of the price, and what fits."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from llmserve_lab import running_example, validation
-from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.quantization.page import questions
 from llmserve_lab.quantization.page.sharing import kib_per_token
@@ -129,6 +130,38 @@ def test_the_batch_where_they_are_level_is_no_sharp_number() -> None:
         1.1 * (eight.weights_s - four.weights_s / 2) / (four.row_s - eight.row_s / 2)
     )
     assert slower == pytest.approx(1.1 * level, abs=1.1)  # a tenth slower, a tenth more
+
+
+def test_faster_memory_lets_eight_bits_catch_up_sooner() -> None:
+    """H200: the same arithmetic, memory 4.8 / 3.35 times as fast. A100: no FP8."""
+    int4, fp8 = Bits("int4"), Bits("fp8")
+    sooner, level = (
+        overtaken(int4, fp8, context=1100, gpu=ACCELERATORS[f"{name}-sxm"])
+        for name in ("h200", "h100")
+    )
+    assert level == overtaken(int4, fp8, context=1100)
+    assert sooner == pytest.approx(level * 3.35 / 4.8, abs=1)
+    with pytest.raises(ValueError, match="most must be a batch at which second is"):
+        overtaken(int4, fp8, context=1100, gpu=ACCELERATORS["a100-80-sxm"])
+
+
+def test_a_prompt_in_print_adds_up_to_its_gain() -> None:
+    """Attention over the pairs that a causal mask lets through, counted row by row."""
+    wholes = []
+    for bits in (Bits(), Bits("fp8")):
+        layers, reading, attention, fixed, whole = (
+            float(each) for each in re.findall(r"[\d.]+", questions.prompt_line(bits))
+        )
+        assert layers + reading + attention + fixed == pytest.approx(whole, abs=0.21)
+        assert fixed == pytest.approx(4 * 1e3 * served(bits).overhead_s, abs=0.07)
+        pairs = sum(range(1, 8193))
+        shape, reached = running_example.model(), validation.achieved().compute
+        flops = pairs * 4 * shape.n_layers * 32 * 128
+        peak = float(running_example.device().peak("bf16")) * reached
+        assert attention == pytest.approx(1e3 * flops / peak, abs=0.06)
+        wholes.append(whole)
+    gain = questions.prompt_gain(Bits("fp8"))
+    assert wholes[0] / wholes[1] == pytest.approx(gain, rel=1e-3)
 
 
 def test_an_fp8_cache_saves_reading_long_before_the_memory_is_full() -> None:

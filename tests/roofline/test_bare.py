@@ -74,5 +74,28 @@ def test_with_prompts_a_gpu_writes_less_than_half() -> None:
     tokens = ANSWER * machine.answers_per_s()
     assert tokens == pytest.approx(many / one, rel=2e-3)
     assert tokens < 0.5 * many / machine.bound_s(many)
-    alone = 32 / sum(machine.terms(32).values())
-    assert 0.6 * alone < machine.served_rate(32) < 0.65 * alone
+
+
+def test_a_served_batch_answers_each_prompt_once() -> None:
+    """Iteration by iteration, a prompt before each answer, on the one GPU's clock."""
+    clock, written, left = 0.0, 0, [round(ANSWER * (n + 1) / 32) for n in range(32)]
+    for _ in range(50 * ANSWER):
+        clock += bare.alone_s(32)
+        written += 32
+        for place in range(32):
+            left[place] -= 1
+            if not left[place]:  # the next request takes its place
+                left[place] = ANSWER
+                clock += bare.alone_s(chunk=1000)
+    assert bare.rate_with_prompts(32) == pytest.approx(written / clock, rel=1e-3)
+
+
+def test_half_of_the_roof_near_the_ridge_and_more_on_either_side() -> None:
+    """The corner is round: the largest matrix of a layer, run by run."""
+    shares = {}
+    for run in bare.products_of("gate and up"):
+        intensity = run.flops / run.traffic_bytes
+        shares[intensity] = run.flops_per_s / min(PEAK, RATE * intensity)
+    worst = min(shares, key=lambda intensity: shares[intensity])
+    assert 0.7 < worst / (PEAK / RATE) < 1.4 and 0.5 < shares[worst] < 0.6
+    assert all(0.7 < shares[x] < 0.9 for x in shares if x < 100 or 900 < x < 2500)

@@ -1,7 +1,7 @@
 """What fewer bits buy: the cost of an iteration with weights and cache quantized apart.
 
-The machine is the one that measured servers reach (``running_example``): a peak twice
-as high computes only √2 times as fast there; the LM head multiplies in 16 bits. A
+The machine is the one that was fitted to servers (``running_example``): a peak twice
+as high counts as √2 times as fast there; the LM head multiplies in 16 bits. A
 weight-only format is read in few bits and multiplied in sixteen; so is one whose
 arithmetic the GPU does not have.
 """
@@ -106,8 +106,8 @@ def served(
 ) -> IterationCost:
     """The book's machine with these formats; by default model and GPU of the book.
 
-    A peak n times as high computes n to the ``exponent`` times as fast: by default as
-    fitted to measured servers.
+    A peak n times as high computes n to the ``exponent`` times as fast: by default the
+    number that was set with measured servers in view.
     """
     shape, gpu = shape or model(), gpu or device()
     wide, known = served_by(shape, gpu), sizes(bits, shape)
@@ -138,20 +138,28 @@ def prefill_s(cost: IterationCost, *, prompt: int) -> float:
     return cost.seconds(IterationLoad.of(chunk=prompt))
 
 
-def overtaken(first: Bits, second: Bits, *, context: int, most: int = 4096) -> int:
+def overtaken(
+    first: Bits,
+    second: Bits,
+    *,
+    context: int,
+    most: int = 4096,
+    gpu: Accelerator | None = None,
+) -> int:
     """Least batch whose decode step takes no longer in ``second`` than in ``first``.
 
     Raises:
         ValueError: there is none up to ``most``.
     """
-    return _level(served(first), served(second), context=context, most=most)
+    priced = (served(each, gpu=gpu) for each in (first, second))
+    return _level(*priced, context=context, most=most)
 
 
 def overtaken_between(first: Bits, second: Bits, *, context: int) -> tuple[int, int]:
     """Least and most of that batch if assumptions were others, in any combination.
 
     Of the shorter of reading and computing nothing is hidden, half or all; the peak of
-    ``second`` is reached as fitted, or in full.
+    ``second`` is reached by its power, or in full.
     """
     found = [
         _level(

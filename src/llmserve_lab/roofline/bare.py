@@ -21,7 +21,7 @@ from llmserve_lab.roofline.machine import (
     prompt_terms,
     terms,
 )
-from llmserve_lab.running_example import PROMPT, band, ideal, model
+from llmserve_lab.running_example import ANSWER, PROMPT, band, ideal, model
 from llmserve_lab.validation import datasheet_bound
 
 LAYER = ("qkv", "out", "gate and up", "down")  # the matrices of a layer, as measured
@@ -106,6 +106,16 @@ def alone_s(batch: int = 0, *, chunk: int = 0, context: int = MEAN_CONTEXT) -> f
     if asked not in timed:
         raise ValueError(f"batch and chunk must be timed ones, got {batch}, {chunk}")
     return timed[asked]
+
+
+def rate_with_prompts(batch: int) -> float:
+    """Output tokens a second of one GPU, if each answer's prompt is read, too.
+
+    Decodes and prompts in iterations of their own, both as timed: each of ``batch``
+    requests needs a prompt in the tokens of an answer.
+    """
+    each = alone_s(batch) + batch / ANSWER * alone_s(chunk=PROMPT)
+    return batch / each
 
 
 def split_of_launches() -> dict[str, float]:

@@ -91,17 +91,6 @@ def answers_per_s() -> float:
     return 1 / (prompt_s + ANSWER * (linear_s + kv_s))
 
 
-def served_rate(batch: int) -> float:
-    """Output tokens a second as served (fitted), if each answer's prompt is read, too.
-
-    Prompts have iterations of their own: each of ``batch`` requests needs one in the
-    tokens of an answer.
-    """
-    each = sum(terms(batch).values())
-    each += batch / ANSWER * sum(prompt_terms().values())
-    return batch / each
-
-
 def longest_that_reaches() -> tuple[int, int]:
     """Contexts up to which decode can reach the ridge of the datasheet.
 

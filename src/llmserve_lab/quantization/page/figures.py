@@ -91,7 +91,7 @@ def few_bits() -> LiveFigure:
             ),
             Verdict(
                 "multiplied",
-                "Linear layers multiply in",
+                "Layers multiply in",
                 "peak_flops",
                 "low_peak_flops",
                 ("fewer bits", "16 bits"),
@@ -100,7 +100,7 @@ def few_bits() -> LiveFigure:
         sentence=(
             "{model} on {accelerator}, {batch} with {context} in cache each: with "
             "{weights} weights and a cache in {cache} a step takes {few_bits_step_s}, "
-            "with 16 bits {wide_few_bits_step_s}; the products run in {multiplied}."
+            "with 16 bits {wide_few_bits_step_s}; the layers multiply in {multiplied}."
         ),
         goal=Goal(
             "make a step of 256 requests with 1,100 tokens each at least 1.45 times as "

@@ -52,6 +52,19 @@ def prompt_gain(bits: Bits, *, head: bool = True) -> float:
     return wide / few
 
 
+def prompt_line(bits: Bits) -> str:
+    """The sum of a long prompt in ms: layers, half of reading, attention, fixed."""
+    cost, pairs = served(bits), LONG_PROMPT * (LONG_PROMPT + 1) // 2
+    layers, attention = LONG_PROMPT * cost.row_s, pairs * cost.pair_s
+    reading, whole = (
+        (1 - cost.overlap) * cost.weights_s,
+        prefill_s(cost, prompt=LONG_PROMPT),
+    )
+    fixed = whole - layers - reading - attention
+    terms = [f"{1e3 * each:.1f}" for each in (layers, reading, attention, fixed, whole)]
+    return "({} + {}) + {} + {} = {}".format(*terms)
+
+
 def _nearest(times: float) -> float:
     """Index of the option that is nearest to this speedup."""
     options = (4.0, 3.0, 2.0, 1.0)
@@ -90,7 +103,7 @@ predict_one = Question(
         "its transformer blocks (all layers between embedding and LM head) go from 16 "
         "bits to INT4 in groups of 128; the embedding table and the LM head (the last "
         "matrix) stay as they are. Unpacking the codes costs nothing. How much faster "
-        "does the book's formula make a step?"
+        "is a step by the formula that follows?"
     ),
     choices=SPEEDS,
     answer=lambda: _nearest(gain(Bits("int4"), 1)),

@@ -86,7 +86,7 @@ def shared_heads() -> StaticFigure:
             f"Above: query heads (circles, {DRAWN} of {BASE.attention.n_heads}) and "
             f"what a token leaves in the cache for them (boxes). Below: bytes of a "
             f"token in all {BASE.n_layers} layers, heads of 128 numbers, 16 bits: "
-            f"{said}."
+            f"{said}. Llama-3.1-8B has GQA; the others are its shape, changed."
         ),
         title="Heads that share what they cache leave fewer bytes a token",
         name="quantization.shared-heads",

@@ -30,13 +30,13 @@ WHOLE = ("integer", GREEN)  # two's complement: no bit is a sign alone
 BATCHES = tuple(range(1, 257))
 THIN = 0.004  # of the picture: what two neighbouring lines are apart at least
 CHOICES: dict[Bits, tuple[str, Ink, float, float]] = {  # name, ink, where it stands
-    Bits("int4"): ("INT4 weights", BLUE, 5, 1.81),
-    Bits("fp8"): ("FP8 weights", VERMILLION, 0.95, 1.5),
-    Bits("bf16", "fp8"): ("FP8 cache", GREEN, 4, 1.06),
+    Bits("int4"): ("INT4 weights", BLUE, 4.6, 1.87),
+    Bits("fp8"): ("FP8 weights", VERMILLION, 0.95, 1.54),
+    Bits("bf16", "fp8"): ("FP8 cache", GREEN, 4, 1.08),
 }
 RUNS: dict[str, tuple[str, Ink, str, float, float]] = {  # the same, and its points
-    "int4": ("INT4", BLUE, "o", 0.95, 0.87),
-    "fp8": ("FP8", VERMILLION, "s", 14, 1.37),
+    "int4": ("INT4", BLUE, "o", 0.95, 0.8),
+    "fp8": ("FP8", VERMILLION, "s", 20, 1.37),
 }
 MATRICES = {  # planted outlier columns: what the matrix is like, its ink and dash
     NUM_OUTLIERS: ("four outlier columns", VERMILLION, (4.6, 0.56), "-"),
@@ -116,7 +116,7 @@ def layouts() -> StaticFigure:
         figure,
         sentence=(
             "Integers lie at equal distances. Floating-point numbers crowd near zero: "
-            "the more exponent bits, the larger the part of them."
+            "the more exponent bits, the more of them lie there."
         ),
         title="Exponent bits put numbers near zero; integers lie evenly",
         name="quantization.layouts",
@@ -209,13 +209,16 @@ def _newer(axes: Any) -> None:
         axes.plot(batches, [seen for seen, _ in both], shape + "-", **look)
         axes.plot(batches, [said for _, said in both], "--", color=ink.light, lw=1)
         axes.text(*place, name, color=ink.light)
+    axes.text(1.3, 1.62, "formula", color=BLUE.light)
 
 
 def _older(axes: Any) -> None:
     """What an older engine was measured at, on an H100."""
-    for weights, (_, ink, shape, *_) in RUNS.items():
+    for weights, (name, ink, shape, *_) in RUNS.items():
         old = papers.OLD_GAINS[weights]
         gains = [float(each) for each in old.values()]
+        axes.text(2, gains[0] + (0.07 if weights == "int4" else -0.2), name,
+                  color=ink.light)  # fmt: skip
         axes.plot(list(old), gains, shape + "-", color=ink.light, ms=5)
 
 
@@ -224,28 +227,24 @@ def gains() -> StaticFigure:
     """Speed over 16 bits against the batch: a step by the formula, measured runs."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, panels = plt.subplots(
-        1, 3, figsize=(6.2, 2.7), sharey=True, width_ratios=(1.5, 1, 1)
+    figure, panels = plt.subplot_mosaic(
+        [["step", "step"], ["newer", "older"]], figsize=(4.6, 3.6), sharey=True
     )
-    _panel(panels[0], "formula: a step, H100", (1, 4, 16, 64, 256))
-    _panel(panels[1], "measured: runs, H200", (1, 8, 64))
-    _panel(panels[2], "older engine, H100", (2, 8, 32, 64))
-    level, least, most = _lines(panels[0])
-    _newer(panels[1])
-    _older(panels[2])
-    panels[0].set_ylabel("times as fast as 16 bits")
+    _panel(panels["step"], "formula: a step, H100", (1, 4, 16, 64, 256))
+    _panel(panels["newer"], "measured: runs, H200", (1, 8, 64))
+    _panel(panels["older"], "measured: older engine, H100", (2, 8, 32, 64))
+    level, least, most = _lines(panels["step"])
+    _newer(panels["newer"])
+    _older(panels["older"])
+    figure.supylabel("times as fast as 16 bits", fontsize=9.5, color=GREY.light)
     figure.supxlabel("requests in the batch (log)", fontsize=9.5, color=GREY.light)
-    ends = [[gain(bits, batch) for batch in (1, BATCHES[-1])] for bits in CHOICES]
-    told = [f"{one:.2f} to {many:.2f}" for one, many in ends]
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Left, a decode step, {TOKENS:,} tokens a request, unpacking free: INT4 "
-            f"weights gain {told[0]} times from 1 to {BATCHES[-1]} requests, FP8 "
-            f"weights {told[1]}, an FP8 cache {told[2]}. INT4 and FP8 are level at "
-            f"{level} requests (dotted), by other assumptions at {least} to {most} "
-            f"(pale). Middle and right, whole runs with prompts in two versions of "
-            f"NVIDIA's engine; dashed, the formula for the middle ones."
+            f"Above, a decode step, {TOKENS:,} tokens a request, unpacking free: INT4 "
+            f"and FP8 are level at {level} requests (dotted), by other assumptions at "
+            f"{least} to {most} (pale). Below, whole runs with prompts in two versions "
+            f"of NVIDIA's engine; dashed, the formula for the same runs."
         ),
         title="As the batch grows, few-bit weights gain less and an FP8 cache more; "
         "measured, INT4 can even lose",

@@ -161,7 +161,8 @@ def _points() -> list[Any]:
             seen=f"({is_full}) ? {FAINT} : 1",
         )
         .transform_calculate(
-            number="' ' + format(datum.roof, '.3~r')",
+            number="' ' + format(datum.roof, '.3~r')"
+            f" + (width < {NARROW} ? '' : ' TFLOP/s')",
             called=f"datum.phase + (({is_full}) ? ' (memory full)' : datum.number)",
         )
         .encode(color=PHASES.color(legend=False))

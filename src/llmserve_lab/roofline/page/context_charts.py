@@ -15,7 +15,7 @@ from llmserve_lab.roofline.page.charts import FAINT, FULL
 
 LONGEST = 131_072.0  # tokens: the maximum context of the running example
 CONTEXT = QuantityAxis(
-    q.context, domain=(32.0, LONGEST), log=True, words="tokens in cache, log scale"
+    q.context, domain=(32.0, LONGEST), log=True, words="cache, log scale"
 )
 TOP, STEPS = 1000, 40  # FLOP/byte at the top; points along the edge of a ground
 MIDDLE = 1500  # tokens: right of it a name stands on the left of its point
@@ -115,9 +115,7 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
     """One line a model: decode intensity while the context grows."""
     from llmserve_lab.extras import altair as alt
 
-    x = QuantityAxis(
-        q.context, domain=(64.0, 4e6), log=True, words="tokens in cache, log scale"
-    )
+    x = QuantityAxis(q.context, domain=(64.0, 4e6), log=True, words="cache, log scale")
     y = QuantityAxis(
         q.intensity,
         words="intensity of decode, log scale",
@@ -126,11 +124,11 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
     )
     lines = [
         Drawn(
-            f"{kind} ({model.name})",
+            kind,
             f.INTENSITY,
             ink,
             {"chunk": "1", **literals(kind, model)},
-            label_at=0.73 if kind == "MLA" else 1.0,
+            label_at=0.3 if kind == "MLA" else 1.0,
             dash=ink.dash,
             rising=kind == "MLA",
         )

@@ -222,6 +222,7 @@ def attention_kinds() -> LiveFigure:
         sentence=(
             "Decoding {batch} on {accelerator}: with a long context multi-head "
             "attention ends at {mha_limit}, grouped-query attention at {gqa_limit} and "
-            "latent attention at {mla_limit}; the ridge is at {ridge}."
+            "latent attention at {mla_limit}; the ridge is at {ridge}. The models are "
+            f"{', '.join(model.name for model in KINDS)}."
         ),
     )

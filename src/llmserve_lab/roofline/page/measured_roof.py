@@ -33,7 +33,11 @@ def trade() -> StaticFigure:
     alone = {b: bare.alone_s(b) for b in timed}
     measured = {each.row.clients: each.row.tpot_s for each in servers_by_size()}
     unseen = {each.row.clients: each.predicted_s for each in servers_by_size()}
-    figure, axes = plt.subplots(figsize=(4.4, 2.45))
+    least = {
+        each.row.clients: each.bound.value + each.prompts_s
+        for each in servers_by_size()
+    }
+    figure, axes = plt.subplots(figsize=(4.4, 2.5))
     _along(axes, bound, label="bound, decodes alone", color=GREY.light, lw=2.2, ls="-")
     blue: dict[str, Any] = {"color": BLUE.light, "lw": 1.6, "marker": "o", "ms": 4.5}
     _along(axes, alone, label="one GPU, decodes alone", ls="-", **blue)
@@ -41,6 +45,8 @@ def trade() -> StaticFigure:
     _along(axes, measured, label="servers, with prompts", **dots)
     thin: dict[str, Any] = {"color": INK.light, "lw": 1.2, "ls": (0, (3, 2))}
     _along(axes, unseen, label="predicted, with prompts", **thin)
+    dotted: dict[str, Any] = {"color": GREY.light, "lw": 1.6, "ls": (0, (1, 1.5))}
+    _along(axes, least, label="bound, with prompts", **dotted)
     _named(axes, bound, ON_BOUND | {knee: (-12, 6)}, GREY.light)
     _named(axes, alone, ALONE, BLUE.light)
     _named(axes, measured, SERVED, INK.light, ms=0)
@@ -49,7 +55,10 @@ def trade() -> StaticFigure:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel("milliseconds from token to token, for each request")
     axes.set_ylabel("tokens/s of all")
-    figure.legend(loc="outside lower center", ncols=2, fontsize=9)
+    figure.legend(
+        loc="outside lower center", ncols=2, fontsize=9, handlelength=2,
+        columnspacing=1,
+    )  # fmt: skip
     full, last = max(timed), servers_by_size()[-1].row
     return StaticFigure.of(
         figure,

@@ -20,28 +20,30 @@ DASHED = (0, (4, 2))
 
 @figure_style()
 def reached() -> StaticFigure:
-    """Measured products under the roof, and shares of the bandwidth by bytes moved."""
+    """Shares of the roof that products reached, and of the bandwidth by bytes moved."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, (above, below) = plt.subplots(
-        2, 1, figsize=(4.4, 3.6), height_ratios=(1.5, 1)
+        2, 1, figsize=(4.6, 3.3), height_ratios=(1.3, 1)
     )
     _roofs(above)
     _shares(below)
     for axes in (above, below):
         axes.minorticks_off()
     above.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
-    above.set_yticks([10, 100, 1000], ["10", "100", "1,000"])
-    figure.legend(loc="outside lower center", ncols=2, fontsize=9)
+    figure.legend(
+        loc="outside lower center", ncols=3, fontsize=9, handlelength=1.5,
+        columnspacing=1,
+    )  # fmt: skip
     many, fitted = bare.compute_rate() / float(ideal()["peak_flops"]), setting()
     return StaticFigure.of(
         figure,
         name="roofline.reached",
-        title="One GPU on the roof: three quarters, and less with small matrices",
+        title="One GPU reaches three quarters of its roof, near the ridge only half",
         sentence=(
             "One H100, timed alone. Above: two matrices of Llama-3.1-8B, the largest "
             "of a layer (gate and up) and the smallest (output), with 1 to 16,384 "
-            "rows. Below: shares of the datasheet’s bandwidth. The fit to servers has "
+            "rows. The fit to servers has "
             f"{float(fitted['eff_compute']):.0%} of the peak ({many:.0%} measured, "
             f"with {bare.MANY:,} rows) and {float(fitted['eff_mem']):.0%} of the "
             "bandwidth."
@@ -49,22 +51,35 @@ def reached() -> StaticFigure:
     )
 
 
+def _roof(known: Any, intensity: float) -> float:
+    return float(f.ATTAINABLE_FLOPS.at(known, intensity=intensity))
+
+
 def _roofs(axes: Any) -> None:
-    """The datasheet's roof, that of the fitted shares, and products under them."""
-    for known, dash, ink in ((ideal(), "-", GREY), (setting(), DASHED, INK)):
-        line = (X_SPAN[0], float(f.RIDGE.at(known)), X_SPAN[1])
-        up = [float(f.ATTAINABLE_FLOPS.at(known, intensity=x)) / 1e12 for x in line]
-        name = "datasheet" if dash == "-" else "fitted to servers"
-        axes.loglog(line, up, label=name, color=ink.light, lw=1.6, ls=dash)
+    """Shares of the datasheet's roof: the fit to servers, and what products reached."""
+    sheet, fitted = ideal(), setting()
+    corners = (float(f.RIDGE.at(fitted)), float(f.RIDGE.at(sheet)))
+    line = (X_SPAN[0], *corners, X_SPAN[1])
+    shares = [100 * _roof(fitted, x) / _roof(sheet, x) for x in line]
+    axes.axhline(100, color=GREY.light, lw=1.6, label="datasheet")
+    look: dict[str, Any] = {"color": INK.light, "lw": 1.6, "ls": DASHED}
+    axes.semilogx(line, shares, label="fitted to servers", **look)
+    axes.axvline(corners[1], color=GREY.light, lw=1, ls=":")
+    axes.text(1.1 * corners[1], 12, "ridge", color=GREY.light)
     for name, (mark, ink) in SHOWN.items():
         runs = bare.products_of(name)
         across = [each.flops / each.traffic_bytes for each in runs]
-        up = [each.flops_per_s / 1e12 for each in runs]
+        up = [
+            100 * each.flops_per_s / _roof(sheet, x)
+            for each, x in zip(runs, across, strict=True)
+        ]
         called = f"product: {'output' if name == 'out' else name}"
         axes.plot(across, up, mark, color=ink.light, label=called, **SMALL)
     axes.set_xlim(*X_SPAN)
+    axes.set_ylim(0, 110)
+    axes.set_yticks([0, 50, 100], ["0%", "50%", "100%"])
     axes.set_xlabel("arithmetic intensity (FLOP/byte)")
-    axes.set_ylabel("TFLOP/s")
+    axes.set_ylabel("share of roof")
 
 
 def _shares(axes: Any) -> None:

@@ -65,7 +65,7 @@ def reuse() -> StepFigure:
         },
         counters=(
             Counter("tiles used"),
-            Counter("ticks for each row"),
+            Counter("ticks so far, a row"),
             Counter("tensor cores busy"),
         ),
         goal=Goal(

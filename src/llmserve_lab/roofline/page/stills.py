@@ -17,6 +17,7 @@ from llmserve_lab.roofline.page.charts import PHASES
 SPAN = (0.3, 3e4)  # of the roof in FLOP/byte, wider where a point lies beyond
 WIDEST, BOX = 3.7, (3.7, 0.9)  # inches: the widest pipe, the box of the largest memory
 STEP, LEFT = 0.68, 0.15  # inches from one level to the next, and to the left edge
+SPARED = 0.6  # inches: a name beside the drawing makes it narrower, and so less high
 
 
 @figure_style()
@@ -34,7 +35,8 @@ def hierarchy(accelerator: Accelerator, shape: ModelShape) -> StaticFigure:
     passed = [level for level in upper if level.name != "registers"]
     levels = (*passed, replace(hbm, bytes=accelerator.usable_bytes))
     high = BOX[1] + STEP * len(levels)
-    figure, axes = plt.subplots(figsize=(WIDEST + 2 * LEFT, high))
+    wide = WIDEST + 2 * LEFT
+    figure, axes = plt.subplots(figsize=(wide, high - SPARED))
     axes.set_axis_off()
     axes.set_xlim(-LEFT, WIDEST + LEFT)
     axes.set_ylim(-0.02, high)
