@@ -33,7 +33,7 @@ def factors() -> Table:
             "70B with a public script, each factor made from other servers. Other "
             "lines, up and down: the rows of all names together, in brackets the name "
             "of which the least was held, and the most. TTFT has rows of one model. "
-            "Without H100 too few rows remain for a band.",
+            "Without H100 the rows of one model remain, too few for a band.",
         ),
     )
 
