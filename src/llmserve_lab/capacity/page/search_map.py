@@ -56,7 +56,7 @@ def fates(rows: int = triangle.ROWS) -> StaticFigure:
         sentence=(
             f"The {len(shown)} candidates with {rows:,} tokens a step, with their "
             f"dollars an hour; rows are GPUs of one replica. {ran} were simulated. "
-            f"The one found is in bold; grey may cost as much."
+            f"The one found is in bold; none in grey costs less."
         ),
         title="Most candidates are settled without a simulation",
         name="capacity.fates",
