@@ -79,8 +79,9 @@ def inputs_table(gpu: str = DEVICES[0]) -> Table:
         f"the shared expert and to 8 others, times 1/{share:.2f} on the busiest GPU. A "
         "line with bytes and FLOPs takes the root of the sum of both times' squares; "
         "that of the caches takes the longer time, as the kernel's two rates include "
-        f"each other. A row's 8 experts lie on at most {NODES_OF_A_ROW[DEEPSEEK.key]} "
-        f"nodes, on {coupled.copies_of_row(twin, 'node'):.2f} of them on average.",
+        f"each other. On both sides a row's 8 experts are taken to lie on at most "
+        f"{NODES_OF_A_ROW[DEEPSEEK.key]:.0f} nodes (DeepSeek's router sees to that on "
+        f"8 nodes), on {coupled.copies_of_row(twin, 'node'):.2f} of them on average.",
         f"Half: {group.batch / 2:.1f} rows and {known['local_experts']:.0f} + 1 "
         f"experts on each of {GPUS} GPUs. Its experts' {_row_bytes(known) / MB:.0f} MB "
         "of rows are counted once for each node, the split's once for each expert.",
