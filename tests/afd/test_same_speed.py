@@ -5,21 +5,59 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.afd.theory.same_speed import same_speed, wide_group
+from llmserve_lab.afd.theory.same_speed import copies_away, same_speed, wide_group
 
 
-def test_a_wide_group_of_the_paper_s_machines_is_ahead_of_the_split() -> None:
-    """Each way to fill the turn, written out; one machine alone shares nothing."""
-    turn = same_speed(2).turn
-    waits, halves = (turn - 50 - 100 / 9 - 20) / 1.095, (turn - 100 - 200 / 9) / 1.073
-    assert wide_group(turn, 9) == pytest.approx(max(waits, halves) / turn)
-    assert wide_group(turn, 9) > 1.05 * same_speed(2).split
-    sizes = [wide_group(turn, n) for n in (1, 2, 9, 100, 10**6)]
-    assert sizes == sorted(sizes)  # ever less of the reading
-    assert sizes[0] < same_speed(2).unsplit  # which waits for no wire
+def turn_of_halves(attn: float, ffn: float, way: float, layers: int = 40) -> float:
+    """Two halves on a machine that does whatever comes next: mean time of a layer."""
+    free, back = 0.0, [0.0, 0.0]
+    for _ in range(layers):
+        arrived = []
+        for half in (0, 1):
+            free = max(free, back[half]) + attn
+            arrived.append(free + way)
+        for half in (0, 1):
+            free = max(free, arrived[half]) + ffn
+            back[half] = free + way
+    return max(back) / layers
+
+
+@pytest.mark.parametrize("n", [2, 9, 64])
+@pytest.mark.parametrize("turn", [250.0, 607.0, 2000.0])
+def test_a_wide_group_fills_its_turn_in_two_halves(n: int, turn: float) -> None:
+    """The requests that it is said to serve, played half by half with their copies."""
+    found = wide_group(turn, n)
+    half = found.requests / 2
+    attn, ffn = 50 + 0.99 * half, 100 / n + 0.083 * half
+    way = 10 + 0.011 * found.copies * half
+    assert turn_of_halves(attn, ffn, way, 4000) == pytest.approx(turn, rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 10])
+def test_a_row_is_sent_to_each_other_machine_that_holds_one_of_its_experts(
+    n: int,
+) -> None:
+    """Draw eight of 256 experts, deal them out, count machines but its own."""
+    rng = np.random.default_rng(0)
+    rows = 4000
+    drawn = np.argsort(rng.random((rows, 256)), axis=1)[:, :8] % n
+    met = [len(set(row) - {i % n}) for i, row in enumerate(drawn.tolist())]
+    assert copies_away(n) == pytest.approx(np.mean(met), abs=0.06)
+
+
+def test_a_wide_group_all_but_draws_with_the_split_at_the_same_speed() -> None:
+    """It beats a machine alone and loses to the split by less than either gains."""
+    both = same_speed(2)
+    rival = wide_group(both.turn, 9)
+    assert both.unsplit < rival.rate < both.split < 1.01 * rival.rate
+    assert rival.way < rival.ffn  # hidden
+    one_copy = (both.turn - 50 - 100 / 9 - 20) / 1.095 / both.turn
+    assert one_copy > both.split  # counted so, the group would seem to be ahead
+    alone = wide_group(both.turn, 1)
+    assert alone.copies == alone.way == 0 and alone.rate < both.unsplit
     cheap = same_speed(2, price=0.5, ffn_slower=4)
-    rival = wide_group(cheap.turn, 10, price=0.5, ffn_slower=4)
-    assert cheap.unsplit < rival < cheap.split < 1.06 * rival
+    dear = wide_group(cheap.turn, 10, price=0.5, ffn_slower=4)
+    assert cheap.unsplit < dear.rate < cheap.split < 1.12 * dear.rate
     with pytest.raises(ValueError, match="turn must leave time for a request, got 60"):
         wide_group(60.0, 9)
 

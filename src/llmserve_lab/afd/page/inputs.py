@@ -8,7 +8,7 @@ from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.afd.page.comparison import DEVICES, GPUS, PART, TIGHT_S, best
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek import formulas as df
-from llmserve_lab.deepseek.model.setup import DEEPSEEK, Numbers
+from llmserve_lab.deepseek.model.setup import DEEPSEEK, NODES_OF_A_ROW, Numbers
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.page.table import Table
 
@@ -77,9 +77,14 @@ def inputs_table(gpu: str = DEVICES[0]) -> Table:
         f"{split.name} on {accelerator(gpu).name}, at rates that kernels reach. An "
         f"Attention GPU has {batch} rows. Each of an FFN GPU's {rows:.0f} rows goes to "
         f"the shared expert and to 8 others, times 1/{share:.2f} on the busiest GPU. A "
-        "line with bytes and FLOPs takes the root of the sum of both times' squares.",
+        "line with bytes and FLOPs takes the root of the sum of both times' squares; "
+        "that of the caches takes the longer time, as the kernel's two rates include "
+        f"each other. On both sides a row's 8 experts are taken to lie on at most "
+        f"{NODES_OF_A_ROW[DEEPSEEK.key]:.0f} nodes (DeepSeek's router sees to that on "
+        f"8 nodes), on {coupled.copies_of_row(twin, 'node'):.2f} of them on average.",
         f"Half: {group.batch / 2:.1f} rows and {known['local_experts']:.0f} + 1 "
-        f"experts on each of {GPUS} GPUs; otherwise alike.",
+        f"experts on each of {GPUS} GPUs. Its experts' {_row_bytes(known) / MB:.0f} MB "
+        "of rows are counted once for each node, the split's once for each expert.",
     )
     columns = ("part", "from (split)", "split, µs", "half, µs")
     caption = "One layer of one batch, from its inputs"
@@ -98,6 +103,14 @@ def of_half(gpu: str) -> tuple[float, ...]:
     """Seconds of the eight lines of a layer of a half of one group at 50 ms."""
     _, known, wire = halves(gpu)
     return (*computing(known, known), *wire)
+
+
+def ffn_fixed_s(gpu: str) -> float:
+    """Seconds of an FFN GPU of the best split for any batch: experts, kernel starts."""
+    e = _known(gpu)[1]
+    weights = float(e["expert_stack"]) * (float(e["local_experts"]) + 1)
+    starts = float(e["moe_launches"]) * float(e["launch_s"])
+    return (weights / float(e["read_rate"]) + starts) / SPARSE
 
 
 def caches_read_s(gpu: str) -> float:
@@ -188,6 +201,12 @@ def _experts(e: Numbers, rows: float) -> list[tuple[str, str]]:
     ]
 
 
+def _row_bytes(known: Numbers) -> float:
+    """Bytes of a layer's rows that the experts read and write."""
+    weights = float(known["expert_stack"]) * (float(known["local_experts"]) + 1)
+    return (float(df.EXPERT_BYTES.reusing(known)) - weights) / SPARSE
+
+
 def _small(known: Numbers, launches: str, layers: int, moved: float) -> str:
     return (
         f"{float(known[launches]) / layers:.0f} kernels, "
@@ -205,7 +224,7 @@ def _wire(split: deployment.Split, twin: Twin, batch: float) -> list[tuple[str, 
         ("wire: starts", "one there, one back"),
         (
             "wire: there",
-            f"{rows:.0f} rows × {copies:.1f} nodes / {share:.2f}"
+            f"{rows:.1f} rows × {copies:.2f} nodes / {share:.2f}"
             f" = {busiest:.0f} copies, a byte a number, at {port / 1e9:.1f} GB/s",
         ),
         ("wire: back", "the same, two bytes a number"),

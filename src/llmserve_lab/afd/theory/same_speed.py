@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.theory import corrected_model
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import whole
+from llmserve_lab.deepseek.model.setup import DEEPSEEK
+from llmserve_lab.moe.formulas import ROW_COPIES
 
 CYCLE_S = 1e-6  # the paper's cycle, as the book writes it
 
@@ -66,31 +71,62 @@ def same_speed(
     return SameSpeed(cycles, split * CYCLE_S, requests, requests / cycles / price)
 
 
+@dataclass(frozen=True)
+class WideGroup:
+    """A wide group in two halves, in cycles, and its tokens per cycle and machine.
+
+    ``copies``: of each row, that leave its machine. ``way``: of a half's rows on the
+    wire, one way; ``ffn``: of the other half's FFN; ``fixed``: of a half's two phases.
+    """
+
+    copies: float
+    way: float
+    ffn: float
+    fixed: float
+    requests: float
+    rate: float
+
+
 def wide_group(
     turn: float, n_machines: int, *, price: float = 1.0, ffn_slower: float = 1.0
-) -> float:
+) -> WideGroup:
     """Tokens per cycle of a wide group, for each machine and price of one.
 
     Each machine attends for its own requests and holds its share of the experts, so
     that it reads this share alone: all of the FFN's fixed cost is taken to be such
-    reading, which favours the group. It works on one batch and waits for the wire, or
-    on two halves of which one computes while the other travels, whichever is more.
-    ``turn``: cycles of a layer for a request. The rest is as in :func:`same_speed`.
+    reading, which favours the group. A row's experts lie on several machines, and each
+    of them, other than the row's own, is sent a copy. Two halves take turns on each
+    machine: a half's way is hidden behind the attention, or the FFN, of the other, and
+    what is longer is waited for. ``turn``: cycles of a layer for a request. The rest
+    is as in :func:`same_speed`.
 
     Raises:
         ValueError: the fixed costs alone take as long as the turn.
     """
     whole(n_machines=n_machines)
     bundle, slot = paper_setup.made(1), paper_setup.law().slot()
-    fixed = bundle.attn.intercept + bundle.ffn.intercept / n_machines
-    each = bundle.attn.slope * slot.theta + ffn_slower * bundle.ffn.slope
-    batches = (
-        (turn * CYCLE_S - fixed - bundle.wire.intercept) / (each + bundle.wire.slope),
-        (turn * CYCLE_S - 2 * fixed) / each,
-    )
-    if max(batches) <= 0:
+    copies = copies_away(n_machines)
+    # cycles: fixed, then for each request
+    attn = np.array([bundle.attn.intercept, bundle.attn.slope * slot.theta]) / CYCLE_S
+    ffn = np.array([bundle.ffn.intercept / n_machines, ffn_slower * bundle.ffn.slope])
+    ffn /= CYCLE_S
+    way = np.array([bundle.wire.intercept, bundle.wire.slope * copies]) / CYCLE_S / 2
+    way *= n_machines > 1
+    loads = (attn + ffn + a + f for a in (attn, way) for f in (ffn, way))
+    half = min(float((turn - fixed) / each) for fixed, each in loads)
+    if half <= 0:
         raise ValueError(f"turn must leave time for a request, got {turn} cycles")
-    return max(batches) / turn / price
+    there, behind = (float(each @ [1, half]) for each in (way, ffn))
+    rate = 2 * half / turn / price
+    return WideGroup(copies, there, behind, float(attn[0] + ffn[0]), 2 * half, rate)
+
+
+def copies_away(n_machines: int) -> float:
+    """Copies of a row that leave its machine, if experts and rows are spread evenly."""
+    experts = DEEPSEEK.ffn
+    assert isinstance(experts, MoeFfn)
+    met = ROW_COPIES(ep=n_machines, n_experts=experts.n_experts, top_k=experts.top_k)
+    return float(met) * (1 - 1 / n_machines)
 
 
 def _of(theta: float, ratio: int, n_batches: int) -> dict[str, float]:
