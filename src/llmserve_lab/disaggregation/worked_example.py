@@ -100,17 +100,18 @@ def shared_rate(promise_s: float, together: float, **more: float) -> float:
     def step_s(batch: float) -> float:
         alone_s = usual(f.DECODE_STEP_S, promise_s, decode_batch=batch)
         rides = usual(f.RIDE_S, promise_s, shared_batch=batch, **more)
-        own_s = usual(f.PREFILL_COMPUTE_S, promise_s) + cost().request_s
         each_s = own_s + (rides - own_s) / together
-        return alone_s + batch / usual(f.DECODE_STEPS, promise_s) * each_s
+        return alone_s + batch / steps * each_s
 
+    own_s = usual(f.PREFILL_COMPUTE_S, promise_s) + cost().request_s
+    steps = usual(f.DECODE_STEPS, promise_s)
     low, high = 0.0, usual(f.ROOM_BATCH, promise_s)
     if step_s(high) <= promise_s:
         low = high
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if step_s(middle) <= promise_s else (low, middle)
-    return GPUS * low / (usual(f.DECODE_STEPS, promise_s) * step_s(low))
+    return GPUS * low / (steps * step_s(low))
 
 
 def even_whole_s(together: float = 1.0) -> float:
