@@ -75,6 +75,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByRoom | Non
     return ByRoom(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def pytest_collection_finish() -> None:
+    """Tests that are collected stay: no search for garbage looks at them again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what tests recorded as `record_property("report", line)`, and each skip.
 
