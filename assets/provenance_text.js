@@ -209,24 +209,35 @@
   }
 
   /* A number that no measurement stands beside says so. */
-  function unstated() {
+  function unmeasured(...said) {
     const root = document.documentElement.dataset.content_root, title = "How wrong is this book?";
-    return element("p", { class: "origin-band" }, element("b", {}, "No error band. "),
-      "If this number is chosen, counted or measured, it needs none. If it is predicted, or follows from a prediction, " +
-      "no measurement stands beside it here, and how far off it is nobody has measured. How far off whole servers were: ",
+    return element("p", { class: "origin-band" }, element("b", {}, "No error band. "), ...said,
       root === undefined ? title : element("a", { href: root + ERRORS }, title));
   }
 
+  function unstated() {
+    return unmeasured("If this number is chosen, counted or measured, it needs none. If it is predicted, or follows " +
+      "from a prediction, no measurement stands beside it here, and how far off it is nobody has measured. " +
+      "How far off whole servers were: ");
+  }
+
+  /* The book's code was followed to a predictor (page/predictors.py). */
+  function predicted() {
+    return unmeasured("This is a prediction of the book's model, or follows from one, and no measurement is recorded " +
+      "beside this very number. How far off its predictions were, by kind: ");
+  }
+
   function storedParts(record) {
-    const band = book.bands.get(record.band), stated = Boolean(band || record.source);
+    const band = book.bands.get(record.band), stated = Boolean(band || record.source || record.p);
+    const error = (...value) => (record.p ? predicted() : bandLine(band, ...value));
     if (record.formula) {
       const working = storedWorking(record);
       return { title: working.formula.title, formula: record.formula, stated,
-        parts: [bandLine(band, working.value, unitOf(working)), ...workingParts(working)] };
+        parts: [error(working.value, unitOf(working)), ...workingParts(working)] };
     }
     if (record.source) return { title: "A number that is cited", stated,
       parts: [bandLine(band), element("p", {}, sourceLine(record.source))] };
-    return { title: "A number from a run", stated, parts: [bandLine(band), ...runParts(record.run)] };
+    return { title: "A number from a run", stated, parts: [error(), ...runParts(record.run)] };
   }
 
   function liveParts(root, readout) {

@@ -61,6 +61,7 @@ ASK_READOUTS = """figure => [...figure.querySelectorAll(".origin-ask")].map(ask 
 })"""
 
 
+MODEL = "a prediction of the book's model"
 STEPS = """() => [...window.llmserveProvenance.book.steps.values()]
   .map(([, , , exact]) => exact).filter(exact => exact?.formula)
   .map(exact => [exact, window.llmserveProvenance.storedWorking(exact).value])"""
@@ -136,7 +137,9 @@ def test_every_number_answers_with_what_numpy_makes_of_its_record(
             stated = "No error band. " if "band" not in record else "Error band. "
             is_bare = above and BARE.fullmatch(text)
             timed = any(map(ABOVE.search, above)) if is_bare else TIMED.search(text)
-            assert (stated in card) is ("band" in record or bool(timed))
+            told = record.keys() & {"band", "p"}
+            assert (stated in card) is bool(told or timed)
+            assert (MODEL in card) is ("p" in record)
     assert opened.page.locator(CARD).count() == 0
 
 

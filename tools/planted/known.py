@@ -131,6 +131,18 @@ UNSEEN = (
         "width < this.view.width()",
         "tests/page/test_fit.py",
     ),
+    Known(
+        f"{PACKAGE}/page/predicted/predictors.py",
+        '    f"{_TWIN}.step_model.Twin.blocks_of": "the parts of that step",\n',
+        "",
+        "tests/page/test_predicted.py",
+    ),
+    Known(
+        f"{PACKAGE}/page/number_record.py",
+        "if predicted and band is None:",
+        "if predicted and band is not None:",
+        "tests/page/test_predicted.py",
+    ),
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from llmserve_lab.formula.origin import CellRun, Origin
 from llmserve_lab.page.derivation import cells
+from llmserve_lab.page.predicted.chain import Chain
 
 _RUN: list[str] = []  # the cells of this notebook since the book was imported
 
@@ -36,6 +37,18 @@ def this_argument(name: str) -> Origin | None:
             if word.arg == name:
                 return cells(_names(), codes, call.lineno).origin(word.value)
     return None
+
+
+def predicted(name: str) -> bool:
+    """Whether what the cell hands to a call under ``name`` comes to a prediction."""
+    codes = _codes()
+    calls = ast.walk(ast.parse(codes[-1])) if codes else ()
+    for call in (each for each in calls if isinstance(each, ast.Call)):
+        for word in call.keywords:
+            if word.arg == name:
+                found = cells(_names(), codes, call.lineno)
+                return Chain(found.names, found.made, codes).predicts(word.value)
+    return False
 
 
 def _names() -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from llmserve_lab.formula.latex import Worked
 from llmserve_lab.formula.origin import CellRun, Computed, Evidence, Origin, Sourced
 from llmserve_lab.formula.text import said
 from llmserve_lab.page.banded import band_of
-from llmserve_lab.page.cell import this_argument
+from llmserve_lab.page.cell import predicted, this_argument
 from llmserve_lab.page.number_record import Provenance
 
 Number = str | Worked | Computed | Evidence
@@ -40,7 +40,7 @@ def glue(**numbers: Gluable) -> None:
         data = {f"{PREFIX}text/plain": repr(str(text))}
         if origin is not None:
             book = Provenance()
-            book.number(origin, name, band_of(value))
+            book.number(origin, name, band_of(value), predicted=predicted(name))
             data["text/html"] = book.script()  # nothing to see; a front end keeps it
         metadata = {"scrapbook": {"name": name, "mime_prefix": PREFIX}}
         display(data, raw=True, metadata=metadata)  # type: ignore[no-untyped-call]

@@ -58,15 +58,22 @@ class Provenance:
         self.data: Data = {part: {} for part in PARTS}
 
     def number(
-        self, origin: Origin, name: str = "", band: ErrorBand | None = None
+        self,
+        origin: Origin,
+        name: str = "",
+        band: ErrorBand | None = None,
+        *,
+        predicted: bool = False,
     ) -> str:
         """Record a number by its origin; returns the key that its mark refers to.
 
         The key is ``name``, if it has one, as numbers in prose do. ``band`` is its
-        error band, where the origin has none of its own.
+        error band, where the origin has none. What is ``predicted`` alone says so.
         """
         band = (origin.band if isinstance(origin, Computed) else None) or band
-        held = {} if band is None else {"band": self.band(band)}
+        held: dict[str, Any] = {} if band is None else {"band": self.band(band)}
+        if predicted and band is None:
+            held = {"p": 1}
         record = self._record(origin) | held
         key = name or digest(record)
         self.data["numbers"][key] = record
