@@ -221,7 +221,7 @@
       "How far off whole servers were: ");
   }
 
-  /* The book's code was followed to a predictor (page/predictors.py). */
+  /* The book's code was followed to a predictor (page/predicted/predictors.py). */
   function predicted() {
     return unmeasured("This is a prediction of the book's model, or follows from one, and no measurement is recorded " +
       "beside this very number. How far off its predictions were, by kind: ");
