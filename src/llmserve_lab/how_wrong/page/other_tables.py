@@ -166,7 +166,7 @@ def elsewhere() -> Table:
         rows,
         notes=(
             "Mean errors. AFD, Attention–FFN disaggregation: median errors, beside "
-            "a simulator that shares the rule's assumptions (*simulated*); no real "
+            "a simulator that shares the rule's assumptions (simulated); no real "
             "machine.",
             "In brackets: 95 % bootstrap interval, runs drawn (of the rules whole "
             f"bundles); fewer than {ENOUGH} runs have none.",
