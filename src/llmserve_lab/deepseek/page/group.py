@@ -187,7 +187,7 @@ ASKED = (32, 72, 144)  # GPUs of the groups that the chapter opens with
 
 
 def fixed_batch(ep: int) -> tuple[float, int, str]:
-    """A user's tokens/s, requests on a GPU that fit, a GPU's tokens/s with its range."""
+    """A user's tokens/s, requests that fit on a GPU, its tokens/s with their range."""
     context, found = float(CONTEXT), []
     for way in WAYS:
         assumed = replace(book_assumptions(), overlap=way)
