@@ -138,4 +138,4 @@ def test_what_matters_depends_on_the_batch() -> None:
     assert few["always two halves"] < -0.1 > many["always one after another"]
     assert few["the libraries' headlines"] > many["the libraries' headlines"]
     assert few["nothing between GEMMs"] > 0.1 > many["nothing between GEMMs"]
-    assert few["vanilla attention"] < -0.5 and many["vanilla attention"] < -0.5
+    assert few["the plain form"] < -0.5 and many["the plain form"] < -0.5

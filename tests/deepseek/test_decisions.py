@@ -5,17 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
+from llmserve_lab.catalog.evidence.deployments import DEEPSEEK_DECODE, SGLANG_DECODE
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import ablations, decisions
+from llmserve_lab.deepseek.evaluation import ablations, caveats, decisions
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, alike, band
 from llmserve_lab.deepseek.evaluation.group_size import (
     HALF,
     buffer_bytes,
     fits_beside_buffers,
+    rows_sent,
     served,
 )
+from llmserve_lab.deepseek.evaluation.published_runs import run_as
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page import budget, evidence, group, overlap
 from llmserve_lab.formula.band import Band
@@ -71,7 +73,7 @@ def test_a_gpu_with_fewer_experts_averages_less() -> None:
     assert balances == sorted(balances, reverse=True)
     assert balances[1] == pytest.approx(book_assumptions().balancedness)
     made = [
-        decisions.rate_at(ep, 4000.0, 0.05, at)
+        decisions.rate_at(ep, 4000.0, 0.05, balancedness=at)
         for ep, at in zip((32, 72, 256), balances[1:], strict=True)
     ]
     assert made == sorted(made, reverse=True)
@@ -153,12 +155,70 @@ def test_the_opening_s_requests_are_those_that_fit() -> None:
         tables = 2 * 129_280 * 7168
         # every row of a half for each of 288 experts, sent and received, all twice
         buffers = 288 * HALF * 4 * (2 * 7168 + 16)
-        assert buffers == buffer_bytes(place)
+        assert buffers == buffer_bytes(made)
         held = made.resident_bytes() + tables + buffers
-        fits = fits_beside_buffers(place, 2000.0)
-        assert held + fits * 2000 * 70_272 <= made.room_bytes()
-        assert held + (fits + 1) * 2000 * 70_272 > made.room_bytes()
+        held += 288 * 4 * (2 * 7168 + 16) * max(0, least // 2 - HALF)
+        assert held + least * 2000 * 70_272 <= made.room_bytes()
+        fits = fits_beside_buffers(made, 2000.0)
         assert group.fixed_batch(ep)[1] == least == min(256, fits)
+
+
+def test_every_row_of_what_fits_has_a_place_in_the_buffers() -> None:
+    """All that a GPU holds, added up again: what fits does, one request more does not.
+
+    In halves a dispatch carries half of the rows, in one batch all of them.
+    """
+    tables, fitting = 2 * 129_280 * 7168, {}
+    for way, share in (("halves", 2), ("none", 1)):
+        made = twin(worked.PLACE, overlap=way)
+        fitting[way] = fits_beside_buffers(made, 2000.0)
+        held = []
+        for requests in (fitting[way], fitting[way] + 1):
+            rows = max(HALF, -(-requests // share))
+            assert rows_sent(made, requests) <= rows
+            places = 288 * rows * 4 * (2 * 7168 + 16)
+            assert buffer_bytes(made, rows) == places
+            held.append(made.resident_bytes() + tables + places)
+            held[-1] += requests * 2000 * 70_272
+        assert held[0] <= made.room_bytes() < held[1]
+    assert fitting["none"] < fitting["halves"] < made.batch_fits(2000.0)
+
+
+def test_without_redundant_experts_the_largest_group_reads_fewer() -> None:
+    """One expert on each of 256 GPUs instead of two places of which some stay empty."""
+    assert setup("h100-sxm", 256).local_experts(0) == 1
+    assert setup("h100-sxm", 256).local_experts(32) == 2
+    rates = [decisions.rate_at(256, 4000.0, 0.05, n_redundant=n) for n in (0, 32)]
+    assert 1.03 < rates[0] / rates[1] < 1.1
+
+
+def test_at_a_strict_target_the_larger_group_stays_ahead_if_loads_scatter() -> None:
+    """At fifty milliseconds it falls behind, so that the twin cannot tell."""
+    scattered = decisions.balance_of(72)
+    ahead = {}
+    for ms in (33, 50, 100):
+        more = decisions.rate_at(72, 4000.0, ms / 1e3, balancedness=scattered)
+        ahead[ms] = more / group.best_of("h100-sxm", 32, ms).tokens_per_s
+    assert ahead[50] < 1 < ahead[100] < ahead[33]
+
+
+def test_each_end_across_nodes_is_one_run_and_the_four_others_lie_within() -> None:
+    runs = sorted(alike(OPENING), key=lambda pair: pair[1])
+    errors = [error for _, error in runs]
+    assert (errors[0], errors[-1]) == (across().low, across().high)
+    assert runs[0][0].batch == 2 and runs[-1][0].ep == 144
+    assert len(runs) == 6 and errors[1] > -0.02 and errors[-2] < 0.18
+    told = caveats.untold(book_assumptions())[2]  # the batch of another table
+    assert 0 < 1 / (1 + told.error) - 1 < 0.04
+
+
+def test_the_one_run_with_a_user_s_rate_lies_on_the_strip_s_end() -> None:
+    """It set that end, so that it cannot test it."""
+    record, high = DEEPSEEK_DECODE, across().high
+    one = run_as(record, book_assumptions())
+    user = float(record.gpu_tokens_per_s) / caveats.untold(book_assumptions())[0].batch
+    batch = one.batch_at(user / (1 + high), context=float(record.context))
+    assert batch * user == pytest.approx(float(record.gpu_tokens_per_s), rel=2e-3)
 
 
 def test_while_bytes_fly_the_gpu_computes_for_longer() -> None:

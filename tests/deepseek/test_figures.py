@@ -194,7 +194,7 @@ def test_a_part_of_the_bench_is_the_part_it_is_called() -> None:
         label.get_text(): bar.get_width()
         for label, bar in zip(panel.get_yticklabels(), panel.patches, strict=True)
     }
-    size = {"batch": 128, "context": 4096}
+    size = {"batch": 128, "context": 4000}
     made = Twin(setup=setup("h100-sxm", 72), assumptions=book_assumptions())
     block = {name: 1e3 * float(each) for name, each in made.blocks(**size).items()}
     both = {"attention": "mla_s", "attention, elementwise": "attn_elementwise_s",

@@ -45,9 +45,9 @@ def test_the_answer_is_the_twins() -> None:
         n_draft=1,
         accepted=1.5,
     )
-    rate = float(place.gpu_tokens_per_s(batch=128, context=4096))
+    rate = float(place.gpu_tokens_per_s(batch=128, context=4000))
     assert f"{plain(rate)} from a GPU" in html
-    assert f"In memory fit {plain(float(place.batch_fits(4096)))}." in html
+    assert f"In memory fit {plain(float(place.batch_fits(4000)))}." in html
     assert html.count("$$") == 2 * 8  # seven terms, and the step
 
 

@@ -90,7 +90,7 @@ def test_what_is_served_fits_and_keeps_its_target() -> None:
                     step_s = float(place.step_s(batch=found.batch, context=tokens))
                     assert step_s <= tpot_s * (1 + 1e-9)
                     assert found.batch <= found.fits
-                    assert found.fits == fits_beside_buffers(setup(key, ep), tokens)
+                    assert found.fits == fits_beside_buffers(place, tokens)
                     assert found.fits < float(place.batch_fits(tokens))
 
 
@@ -104,17 +104,17 @@ def test_the_numbers_of_the_group_are_those_of_the_page() -> None:
     assert served("h100-sxm", 72, context=4000.0, tpot_s=0.02) is None
 
 
-def test_more_than_32_h100s_pay_at_33_ms_only() -> None:
+def test_more_than_32_h100s_pay_at_33_and_100_ms_only() -> None:
     """The figure's title, at both of its contexts."""
     for context in group.CONTEXTS:
-        for target, pays in (("50 ms", False), ("33 ms", True)):
+        for target, pays in (("50 ms", False), ("33 ms", True), ("100 ms", True)):
             few = group.at("H100 SXM", context, target, "32")
             assert few is not None
             for ep in ("72", "96", "144", "256"):
                 more = group.at("H100 SXM", context, target, ep)
                 assert more is not None
                 gain = more.tokens_per_s / few.tokens_per_s - 1
-                assert gain > 0.4 if pays else 0 < gain < 0.12
+                assert gain > 0.15 if pays else 0 < gain < 0.12
 
 
 def test_a_batch_for_a_target_is_found_by_hand() -> None:
@@ -133,7 +133,7 @@ def searched(ep: int, tpot_s: float, error: float) -> float:
     best = 0.0
     for way in ("halves", "none"):
         place = twin(setup("h100-sxm", ep), overlap=way)
-        fits = fits_beside_buffers(setup("h100-sxm", ep), 4000.0)
+        fits = fits_beside_buffers(place, 4000.0)
         batches = np.arange(1, fits + 1)
         real = np.asarray(place.step_s(batch=batches, context=4000)) / (1 + error)
         kept = real <= tpot_s
@@ -273,8 +273,11 @@ def test_speed_stops_every_group_before_memory_does(context: int) -> None:
     assert max(fast, key=lambda name: fast[name]) == "12 × 4 GB200"
 
 
-def test_a_larger_group_pays_at_a_strict_target_and_hardly_at_a_loose_one() -> None:
-    """Memory binds in neither group, so the target alone decides."""
+def test_a_larger_group_pays_where_memory_binds_or_the_target_is_strict() -> None:
+    """In between memory binds in neither group, and the target is met by both."""
+    small, large = (group.best_of("h100-sxm", ep, 100) for ep in (32, 72))
+    assert small.full and large.full
+    assert 1.2 < large.tokens_per_s / small.tokens_per_s < 1.4
     gains = {}
     for target_ms in (33, 50):
         small, large = (group.best_of("h100-sxm", ep, target_ms) for ep in (32, 72))

@@ -43,9 +43,9 @@ KEPT: dict[str, list[str]] = {
             "‘with dt_few’ dt_few"
         ),
         (
-            "‘large enough’ ‘larger one’ ‘strict target’ dt_t33 ‘loose one’ "
-            "dt_target dt_ctx dt_at16 dt_ep16 dt_range16 dt_at72 dt_n_gpus "
-            "dt_range72 ‘grows when’"
+            "‘larger group’ ‘strict with’ ‘with dt_ctx’ dt_ctx dt_n_gpus dt_ep32 "
+            "dt_more100 ‘more each’ dt_t100 dt_more33 ‘more at’ dt_t33 dt_more50 "
+            "dt_target ‘grows when’ dt_at72 dt_range72"
         ),
     ],
     "disaggregation": [

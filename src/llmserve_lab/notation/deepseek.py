@@ -179,7 +179,7 @@ other_s = Positive(
 host_s = Quantity(
     r"t_{\mathrm{host}}",
     "s",
-    "time of a step that no kernel accounts for: launches, sampling, synchronisation",
+    "time of a step that no kernel accounts for, as sampling and synchronisation",
 )
 turn_s = Positive(r"t_{\mathrm{turn}}", "s", "time of a step, one thing after another")
 attn_phase_s = Positive(r"t_{\mathrm{A}}^{m}", "s", "one batch's time in attention")
@@ -194,7 +194,9 @@ stages_s = Positive(
 )
 halves_s = Positive(r"t_{\mathrm{half}}", "s", "time of a step in two halves")
 accepted = Positive(r"a_{\mathrm{tok}}", "token/request", "tokens that a pass yields")
-twin_step_s = Positive(r"t_{\mathrm{twin}}", "s", "time of a step")
+twin_step_s = Positive(
+    r"t_{\mathrm{twin}}", "s", "time of a step, in the schedule that runs"
+)
 user_tokens_per_s = Positive(
     r"X_{\mathrm{user}}",
     "token/(request*s)",

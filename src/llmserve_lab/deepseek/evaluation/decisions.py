@@ -16,7 +16,7 @@ from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import ablations
 from llmserve_lab.deepseek.evaluation import worked_example as worked
-from llmserve_lab.deepseek.evaluation.group_size import WAYS
+from llmserve_lab.deepseek.evaluation.group_size import WAYS, fits_beside_buffers
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 
@@ -67,11 +67,12 @@ def kept_at(tpot_s: float, error: float = 0.0) -> float:
     return at_target / opening
 
 
-def rate_at(ep: int, context: float, tpot_s: float, balancedness: float) -> float:
-    """Tokens/s of an H100 at a target, with another balancedness; 0 if none fits."""
+def rate_at(ep: int, context: float, tpot_s: float, **changes: float) -> float:
+    """Tokens/s of an H100 at a target, with other assumptions; 0 if none fits."""
     found = []
-    for twin in twins(ep, balancedness=balancedness):
-        batch = twin.batch_at(1 / tpot_s, context=context, in_memory=True)
+    for twin in twins(ep, **changes):
+        fits = fits_beside_buffers(twin, context)
+        batch = min(fits, twin.batch_at(1 / tpot_s, context=context))
         if batch:
             found.append(float(twin.gpu_tokens_per_s(batch=batch, context=context)))
     return max(found, default=0.0)

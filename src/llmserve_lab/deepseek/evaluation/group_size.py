@@ -49,30 +49,44 @@ class ServedGroup:
         return self.batch == self.fits
 
 
-HALF = 128  # rows of a half that the communication library is told to make room for
+HALF = 128  # rows that the communication library is told to make room for, at least
 BUFFERS = 4  # to send and to receive, each twice, for two steps in flight
 CONTROL_BYTES = 16  # beside each row
 
 
-def buffer_bytes(place: Setup, rows: int = HALF) -> float:
+def rows_sent(twin: Twin, requests: int) -> int:
+    """Rows of a GPU that one dispatch carries: those of a batch in flight."""
+    return -(-requests // twin.n_batches)
+
+
+def buffer_bytes(twin: Twin, rows: int = HALF) -> float:
     """Bytes that DeepEP's low-latency buffers take on each GPU.
 
-    Each holds every row of a half for every expert of the group, copies included, as
-    wide as a combine sends it. (``LowLatencyLayout`` in the library's code.)
+    Each holds every row of a dispatch for every expert of the group, copies included,
+    as wide as a combine sends it. (``LowLatencyLayout`` in the library's code.)
     """
-    experts = place.experts.n_experts + book_assumptions().n_redundant
+    place = twin.setup
+    experts = place.experts.n_experts + twin.n_redundant
     return float(BUFFERS * experts * rows * (2 * place.model.d_model + CONTROL_BYTES))
 
 
-def fits_beside_buffers(place: Setup, context: float) -> int:
-    """Requests that fit beside weights, tables in BF16, and these buffers.
+def fits_beside_buffers(twin: Twin, context: float) -> int:
+    """Requests that fit beside weights, tables in BF16, and buffers for their rows.
 
     Activations and CUDA graphs take more, and are not counted here either.
     """
-    twin = Twin(setup=place, assumptions=book_assumptions())
     tables = 2 * float(twin.shape["table_params"])  # one more byte of each parameter
-    spare = twin.room_bytes() - twin.resident_bytes() - tables - buffer_bytes(place)
-    return int(spare // (context * float(twin.shape["kv_bytes_per_token"])))
+    room = twin.room_bytes() - twin.resident_bytes() - tables
+    request = context * float(twin.shape["kv_bytes_per_token"])
+
+    def spare(requests: int) -> float:
+        rows = max(HALF, rows_sent(twin, requests))
+        return room - buffer_bytes(twin, rows) - requests * request
+
+    found = max(0, int(room // request))
+    while found and spare(found) < 0:
+        found -= 1
+    return found
 
 
 @cache
@@ -105,10 +119,10 @@ def _best(
 ) -> ServedGroup | None:
     """The best within the target, if every step were predicted with this error."""
     found = []
-    fits = max(0, fits_beside_buffers(place, context))
     for overlap in WAYS:
         assumed = replace(book_assumptions(), overlap=overlap)
         twin = Twin(setup=place, assumptions=assumed)
+        fits = fits_beside_buffers(twin, context)
         slowest = 1 / (tpot_s * (1 + error))  # tokens/s of a user, by the twin
         batch = min(fits, twin.batch_at(slowest, context=context))
         if batch:

@@ -31,7 +31,7 @@ def changes() -> Mapping[str, dict[str, Any]]:
     at_once = without_starts(book_assumptions()).kernels
     return MappingProxyType(
         {
-            "vanilla attention": {"form": "vanilla"},
+            "the plain form": {"form": "vanilla"},
             "all experts read": {"experts": "all"},
             "busiest by balls in bins": {"experts": "busiest"},
             "always one after another": {"overlap": "none"},

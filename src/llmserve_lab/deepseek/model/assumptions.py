@@ -126,8 +126,8 @@ class Assumptions:
 
     - ``kernels``: kernel efficiency by the architecture of the GPU.
     - ``balancedness``: mean load of a GPU over that of the busiest.
-    - ``host_s``: time of a step that no kernel accounts for, in seconds: launches from
-      the host, sampling, synchronisation. Once a step.
+    - ``host_s``: time of a step that no kernel accounts for, in seconds: sampling,
+      synchronisation, and what else is not known. Once a step.
     - ``overlap_slowdown``: by how much computing and sending at once slow each other.
     - ``form``: decode absorbs (each figure of the paper does); prefill never should.
     - ``experts``: the touched experts of a GPU, expected, since the exact mean is

@@ -16,7 +16,7 @@ from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import plain, signed
 from llmserve_lab.page.table import Table
 
-CHANGED = Unmeasured("of few changes was a pair of runs measured; see the ablations")
+CHANGED = Unmeasured("of few changes a pair of runs was measured; see the next fold")
 
 
 def balance(assumed: Assumptions) -> Table:

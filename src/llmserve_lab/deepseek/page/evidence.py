@@ -45,13 +45,17 @@ MARKS = {  # in the order in which they are drawn: this chapter's case on top
 
 @dataclass(frozen=True)
 class Beside:
-    """One run: kind, GPUs, and tokens/s of one of them, predicted and measured."""
+    """One run: kind, GPUs, and tokens/s of one of them, predicted and measured.
+
+    ``fitted`` is whether a constant of the twin was fitted to it.
+    """
 
     kind: str
     name: str
     n_gpus: int
     predicted: float
     measured: float
+    fitted: bool
 
     @property
     def error(self) -> float:
@@ -68,10 +72,12 @@ def runs() -> tuple[Beside, ...]:
         across = setup_of(point.record).n_nodes > 1
         kind = PREFILL if point.batch is None else ACROSS if across else INSIDE
         rates = (point.predicted, point.measured)
-        found.append(Beside(kind, point.name, point.record.n_gpus, *rates))
+        fitted = point.status == "calibrated"
+        found.append(Beside(kind, point.name, point.record.n_gpus, *rates, fitted))
     for each in decode_scores.predictions(assumed):
         made, real = (each.requests / s for s in (each.predicted_s, each.measured_s))
-        found.append(Beside(INSIDE, each.run.name, each.run.ep, made, real))
+        fitted = each.status == "calibrated"
+        found.append(Beside(INSIDE, each.run.name, each.run.ep, made, real, fitted))
     return tuple(found)
 
 
@@ -82,6 +88,14 @@ def by_fabric() -> dict[str, Score]:
         for kind in (ACROSS, INSIDE, PREFILL)
     }
     return {kind: score("seen", errors) for kind, errors in kinds.items()}
+
+
+def by_use() -> dict[bool, Score]:
+    """Scores apart by whether a constant was fitted to the runs."""
+    return {
+        use: score("seen", [run.error for run in runs() if run.fitted is use])
+        for use in (False, True)
+    }
 
 
 def within(share: float = STRIP) -> int:
@@ -97,14 +111,14 @@ def missed() -> tuple[Beside, ...]:
 
 NAMED = (  # runs with words beside them, and where the words begin
     (DEEPSEEK_PREFILL, "a day's prefill", (3.7, 41)),
-    (DEEPSEEK_DECODE, "DeepSeek's day", (185, -22)),
+    (DEEPSEEK_DECODE, "DeepSeek's day", (185, -24.5)),
     (PROFILED_DECODE, "DeepSeek's profile", (185, -14)),
     (SGLANG_DECODE, "opening's run", (185, -6)),
     (SGLANG_DRAFTED, "SGLang, drafts", (14, -26)),
     (KIMI_DECODE, "Kimi K2", (185, 2)),
     (SMALL_BATCHES[-1], "2 requests each", (11, 27)),
 )
-SIZES = (4, 8, 16, 32, 72, 144)  # GPUs, on the axis
+SIZES = (4, 8, 16, 32, 48, 72, 144)  # GPUs, on the axis
 
 
 def faster() -> tuple[int, int]:
@@ -141,7 +155,7 @@ def predicted_and_measured() -> StaticFigure:
     axes.minorticks_off()
     axes.set_xticks(SIZES, [f"{size}" for size in SIZES])
     axes.set(
-        xlim=(3.3, 2100),
+        xlim=(3.3, 2600),
         ylim=(-34, 52),
         xlabel="GPUs in the group (log scale)",
         ylabel="error of the rate (%)",

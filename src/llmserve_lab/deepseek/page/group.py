@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from math import prod
 from typing import Any
 
 from llmserve_lab import notation as q
@@ -128,7 +129,7 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="At 50 ms, more than 32 H100s bring little; at 33 ms they still pay",
+        title="At 50 ms, more than 32 H100s bring little; at 33 and at 100 they pay",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
@@ -186,17 +187,14 @@ ASKED = (32, 72, 144)  # GPUs of the groups that the chapter opens with
 
 
 def fixed_batch(ep: int) -> tuple[float, int, str]:
-    """A user's tokens/s, requests on a GPU, and a GPU's tokens/s.
-
-    Of the opening's batch what fits, in the faster schedule; the last with its range.
-    """
-    place, context = setup("h100-sxm", ep), float(CONTEXT)
-    ways = [replace(book_assumptions(), overlap=way) for way in WAYS]
-    twins = [Twin(setup=place, assumptions=each) for each in ways]
-    batch = min(MANY, fits_beside_buffers(place, context))
-    user = max(
-        float(each.user_tokens_per_s(batch=batch, context=context)) for each in twins
-    )
+    """A user's tokens/s, requests that fit on a GPU, its tokens/s with their range."""
+    context, found = float(CONTEXT), []
+    for way in WAYS:
+        assumed = replace(book_assumptions(), overlap=way)
+        twin = Twin(setup=setup("h100-sxm", ep), assumptions=assumed)
+        n = min(MANY, fits_beside_buffers(twin, context))
+        found.append((float(twin.user_tokens_per_s(batch=n, context=context)), n))
+    user, batch = max(found, key=prod)
     at_ = DecodeSetting(accelerator="h100-sxm", ep=ep, batch=batch, context=context)
     return user, batch, _ranged(batch * user, band("gpu_tokens_per_s", at_))
 

@@ -68,7 +68,7 @@ def bench() -> Bench:
         "n_gpus": Turn("GPUs in the group", 1, 1024, 72),
         "model": Choose("model", tuple(MODELS), "DeepSeek-V3"),
         "batch": Turn("requests on a GPU", 1, 8192, 128),
-        "context": Turn("tokens in cache each", 1, 1_000_000, 4096),
+        "context": Turn("tokens in cache each", 1, 1_000_000, 4000),
         "overlap": Choose("overlap", tuple(OVERLAPS), "two halves"),
         "kernels": Choose("shares of the peaks", tuple(KERNELS), "published kernels"),
         "balance": Turn(
