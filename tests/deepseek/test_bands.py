@@ -10,7 +10,6 @@ from llmserve_lab.deepseek.evaluation.caveats import few_requests
 from llmserve_lab.deepseek.model.setup import Setup, setup
 from llmserve_lab.formula.band import Band, Unmeasured
 
-SCORED = bands.scored()
 HERE = DecodeSetting(accelerator="h100-sxm", ep=72, batch=128, context=4096)
 
 
@@ -25,7 +24,8 @@ def test_every_decode_that_was_measured_is_scored_once() -> None:
         for each in few_requests(book_assumptions())
         if each.point.status == "seen"
     ]
-    assert len(bands.scored()) == len(DECODE_RUNS) + len(decodes) == len(set(SCORED))
+    scored = bands.scored()
+    assert len(scored) == len(DECODE_RUNS) + len(decodes) == len(set(scored))
     # The rate of a deployment is one over its step, so that its error is as well.
     steps = sorted(error for _, error in bands.scored()[len(DECODE_RUNS) :])
     rates = sorted(1 / (1 + p.error) - 1 for p in decodes)
