@@ -3,7 +3,7 @@
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from tests.depth import examples
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {folder.parent.name for folder in ROOT.glob("src/llmserve_lab/*/page")}
+TIMES = "llmserve_lab/seconds"  # in pytest's cache
+ORDINARY_S = 0.03  # seconds of most tests
 
 # Seven thousand tests make many objects and no garbage worth looking for so often.
 gc.set_threshold(200_000, 20, 100)
@@ -54,10 +56,39 @@ class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # it has no stubs
 
     A process keeps the simulations that it has run, and the figures and questions that
     `tests/page` goes through are made of the same ones as the chapter's own tests.
+
+    What takes longest starts first, so that only short files are left for the end. How
+    long a test took is remembered from run to run in pytest's cache; one that nobody
+    timed counts as an ordinary one.
     """
+
+    def __init__(self, config: pytest.Config, log: Any = None) -> None:
+        super().__init__(config, log)
+        cache = getattr(config, "cache", None)  # -p no:cacheprovider
+        self.took: dict[str, float] = cache.get(TIMES, {}) if cache else {}
 
     def _split_scope(self, nodeid: str) -> str:
         return room_of(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        longest = max(self.workqueue, key=self._seconds)
+        self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)
+
+    def _seconds(self, scope: str) -> float:
+        return seconds(self.workqueue[scope], self.took)
+
+    def mark_test_complete(
+        self, node: Any, item_index: int, duration: float = 0
+    ) -> None:
+        nodeid = self.registered_collections[node][item_index]
+        self.took[nodeid] = round(duration, 3)
+        super().mark_test_complete(node, item_index, duration)
+
+
+def seconds(tests: Iterable[str], took: Mapping[str, float]) -> float:
+    """How long these tests take, by what each took in the last run."""
+    return sum(took.get(test, ORDINARY_S) for test in tests)
 
 
 def room_of(nodeid: str) -> str:

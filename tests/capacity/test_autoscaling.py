@@ -1,6 +1,7 @@
 """The control loop against its rules, and a scaled run against its requests."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,29 +19,37 @@ from llmserve_lab.capacity.autoscaling import (
 )
 from llmserve_lab.capacity.loads import arrivals, asked, ramp
 from llmserve_lab.capacity.triangle import LEVEL, goodput, points, pool
-from llmserve_lab.engine import simulate
+from llmserve_lab.engine import Pool, Request, simulate
 
-ONE = pool("llama-3.1-8b", "h100-sxm")
 RATE = ramp(low=4.0, high=30.0, up_min=1.0, ramp_min=0.5, down_min=3.0)
-BURST = asked(RATE, seconds=300.0, most=30.0)
+
+
+@cache
+def one() -> Pool:
+    return pool("llama-3.1-8b", "h100-sxm")
+
+
+@cache
+def burst() -> tuple[Request, ...]:
+    return asked(RATE, seconds=300.0, most=30.0)
 
 
 def run(**kwargs: Any) -> ScaledRun:
-    return scaled(BURST, ONE, Autoscaler(**kwargs))
+    return scaled(burst(), one(), Autoscaler(**kwargs))
 
 
 @pytest.mark.parametrize("signal", ["queue", "kv", "ttft", "requests", "none"])
 def test_every_request_is_answered_once_with_all_its_tokens(signal: str) -> None:
     found = run(signal=signal, target=0.5 if signal == "kv" else 20.0, cold_s=30.0)
     report = found.report
-    assert sorted(report.id.tolist()) == [each.id for each in BURST]
-    assert report.output_len.sum() == sum(each.output_len for each in BURST)
-    assert report.prompt_len.sum() == sum(each.prompt_len for each in BURST)
+    assert sorted(report.id.tolist()) == [each.id for each in burst()]
+    assert report.output_len.sum() == sum(each.output_len for each in burst())
+    assert report.prompt_len.sum() == sum(each.prompt_len for each in burst())
 
 
 def test_a_fixed_number_is_the_pool_without_an_autoscaler() -> None:
     found = run(signal="none", fewest=2)
-    plain = simulate(BURST, replace(ONE, replicas=2))
+    plain = simulate(burst(), replace(one(), replicas=2))
     np.testing.assert_allclose(found.report.finished_s, plain.finished_s)
     assert found.replica_s == pytest.approx(2 * plain.elapsed_s)
 
@@ -82,7 +91,7 @@ def test_what_is_taken_away_started_last(
 def test_missed_requests_are_counted_by_the_minute_of_their_arrival() -> None:
     found = run(signal="none", fewest=1)
     missed = found.missed_by_minute(LEVEL)
-    assert missed.sum() == pytest.approx((1 - found.kept(LEVEL)) * len(BURST))
+    assert missed.sum() == pytest.approx((1 - found.kept(LEVEL)) * len(burst()))
     assert missed[:1].sum() < missed[2:4].sum()
 
 
@@ -121,7 +130,7 @@ def test_a_wrong_autoscaler_is_refused(kwargs: dict[str, Any], message: str) -> 
 
 def test_no_requests_are_refused() -> None:
     with pytest.raises(ValueError, match="requests must hold at least 1 request"):
-        scaled([], ONE, Autoscaler("kv"))
+        scaled([], one(), Autoscaler("kv"))
 
 
 def test_arrivals_follow_their_rate() -> None:
@@ -136,7 +145,7 @@ def test_what_is_paid_in_a_span_leaves_out_what_is_worked_off_after_it(
     signal: str,
 ) -> None:
     found = run(signal=signal, target=20.0, cold_s=30.0)
-    end_s = max(each.arrival_s for each in BURST)
+    end_s = max(each.arrival_s for each in burst())
     over_s = found.report.elapsed_s - end_s
     stands = found.minutes[-1].ready + found.minutes[-1].starting
     assert over_s > 0

@@ -1,6 +1,7 @@
 """Money is conserved: what is charged is what is paid for, to the last second."""
 
 import random
+from functools import cache
 
 import pytest
 
@@ -20,14 +21,17 @@ from llmserve_lab.engine import (
     simulate,
 )
 
-ONE = pool("llama-3.1-8b", "h100-sxm")
+
+@cache
+def one() -> Pool:
+    return pool("llama-3.1-8b", "h100-sxm")
 
 
 @pytest.mark.parametrize("rate", [0.5, 4.0, 12.0])
 def test_prompts_answers_and_idleness_fill_the_time(rate: float) -> None:
     requests = pools.asked(LOADS[0], rate, 10.0)
-    found = split(requests, ONE)
-    report = simulate(requests, ONE)
+    found = split(requests, one())
+    report = simulate(requests, one())
     busy_s = report.pools["pool"].busy_s
     assert found.prompts_s + found.answers_s == pytest.approx(busy_s, rel=1e-9)
     assert found.elapsed_s == pytest.approx(report.elapsed_s, rel=1e-9)
@@ -39,7 +43,7 @@ def test_the_dollars_of_tokens_are_the_dollars_of_the_gpu(seed: int) -> None:
     """Input and output tokens at their costs are the rent of the busy time."""
     rng = random.Random(seed)
     requests = pools.asked(LOADS[0], rng.uniform(1, 12), 8.0)
-    found, number = split(requests, ONE), len(requests)
+    found, number = split(requests, one()), len(requests)
     prompt, answer = mean_lengths(requests)
     asked = f.INPUT_COST(
         price=3.0, prompt_gpu_s=found.prompts_s / number, prompt_len=prompt
@@ -61,7 +65,7 @@ def test_tokens_at_their_costs_are_a_request_at_its_cost() -> None:
 
 
 def test_the_cache_is_about_a_tenth_full_at_the_goodput() -> None:
-    report = simulate(pools.asked(LOADS[0], 13.8, 30.0), ONE)
+    report = simulate(pools.asked(LOADS[0], 13.8, 30.0), one())
     use = report.pools["pool"]
     mean = use.kv_token_s / (use.kv_tokens * use.elapsed_s)
     assert 0.07 < mean < 0.14
@@ -104,7 +108,7 @@ def test_a_step_at_night_serves_more_than_one_answer() -> None:
     """By Little's law: answers under way, over the share of the time that is busy."""
     found = tables.charged_at(1.0)
     step_s = found.answers_s / found.steps
-    alone_s = ONE.cost.seconds(IterationLoad.of(chunk=1, context=1100))
+    alone_s = one().cost.seconds(IterationLoad.of(chunk=1, context=1100))
     assert step_s == pytest.approx(alone_s, rel=0.1)
     under_way = found.tokens * step_s / found.elapsed_s
     busy = 1 - found.idle_s / found.elapsed_s

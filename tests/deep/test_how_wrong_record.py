@@ -5,8 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.__main__ import written
-from llmserve_lab.how_wrong.record import RECORD
+from llmserve_lab.how_wrong.record import RECORD, row_errors
+from llmserve_lab.validation import Predictor, dense_rows, errors
+from llmserve_lab.validation.fit import fit
 
 
 def test_the_record_is_what_the_rows_give_now() -> None:
@@ -17,8 +20,8 @@ def test_the_record_is_what_the_rows_give_now() -> None:
         for name, values in names.items():
             assert now["folds"][by][name] == pytest.approx(values, rel=2e-3)
     for left, kinds in recorded["errors"].items():
-        for kind, errors in kinds.items():
-            apart = np.array(now["errors"][left][kind]) - np.array(errors)
+        for kind, stored in kinds.items():
+            apart = np.array(now["errors"][left][kind]) - np.array(stored)
             assert np.abs(apart).max() < 30  # ten-thousandths
     for part in ("switches", "script"):
         for name, means in recorded[part].items():
@@ -38,3 +41,12 @@ def test_the_record_is_what_the_rows_give_now() -> None:
     assert now["afd"]["drawn"] == recorded["afd"]["drawn"]
     for name, sizes in recorded["afd"]["rules"].items():
         assert now["afd"]["rules"][name] == pytest.approx(sizes, rel=2e-3)
+
+
+def test_a_fit_that_has_not_seen_a_server_is_made_again() -> None:
+    """The record's errors of one server, from constants fitted to all others."""
+    rows = Predictor(dense_rows())
+    mine = rows.label("server") == example.rows()[0].server
+    found = rows.subset(mine).predict(fit(rows.subset(~mine)))
+    error = errors(found, rows.subset(mine).measured, "tpot")
+    assert row_errors("tpot", "server")[mine] == pytest.approx(error, abs=3e-3)

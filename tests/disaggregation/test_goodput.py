@@ -99,11 +99,13 @@ def test_no_goodput_exceeds_the_ceiling_of_its_formula(demand: Demand) -> None:
                 assert rate_kept(tuple(rows), shares) <= min(ceilings), (name, limit)
 
 
-@pytest.mark.parametrize("at", [(0, "2P:2D", 0.015), (1, "8,192", 0.02)])
-def test_a_run_twice_as_long_has_the_same_goodput(at: tuple[int, str, float]) -> None:
-    """Within three percent: still kept a little below, no longer a little above."""
-    load_at, name, limit = at
-    check_lasting(LOADS[load_at], name, HANDS[0], limit)
+@pytest.mark.parametrize("name", ["2P:2D", "8,192"])
+def test_a_run_twice_as_long_has_the_same_goodput(name: str) -> None:
+    """Within three percent: still kept a little below, no longer a little above.
+
+    The load with fewer requests; tests/deep has the other one as well.
+    """
+    check_lasting(LOADS[1], name, HANDS[0], 0.02)
 
 
 def check_lasting(demand: Demand, name: str, hand: str, limit: float) -> None:

@@ -18,6 +18,7 @@ from llmserve_lab.how_wrong.record import (
 )
 from llmserve_lab.validation import Predictor, dense_rows, errors
 from llmserve_lab.validation.fit import fit
+from tests.validation.sample import sample
 
 
 def test_a_risk_is_scored_by_factors_of_other_servers() -> None:
@@ -160,13 +161,16 @@ def test_the_picture_of_trust_is_counted_again_from_the_rows() -> None:
 
 
 def test_a_fit_that_has_not_seen_a_server_is_made_again() -> None:
-    """The record's errors of one server, from constants fitted to all others."""
-    rows = Predictor(dense_rows())
-    label = rows.label("server")
-    mine = label == example.rows()[0].server
-    found = rows.subset(mine).predict(fit(rows.subset(~mine)))
-    error = errors(found, rows.subset(mine).measured, "tpot")
-    assert row_errors("tpot", "server")[mine] == pytest.approx(error, abs=3e-3)
+    """The record's errors of one server, from constants fitted to rows of others.
+
+    Every sixteenth row, and so constants that are a little off; tests/deep takes all.
+    """
+    own = example.rows()[0].server
+    assert own not in sample().label("server")
+    mine = [row.server == own for row in dense_rows()]
+    rows = Predictor([row for row in dense_rows() if row.server == own])
+    error = errors(rows.predict(fit(sample())), rows.measured, "tpot")
+    assert row_errors("tpot", "server")[mine] == pytest.approx(error, abs=0.02)
 
 
 def test_the_table_of_rules_scores_no_factor_of_our_own_server() -> None:
