@@ -21,7 +21,7 @@ from llmserve_lab.disaggregation.served import known, load, value
 
 
 @dataclass(frozen=True)
-class Split:
+class Divided:
     """Requests a second on so many GPUs: one engine on each, two pools, a fleet's."""
 
     one: float
@@ -30,7 +30,7 @@ class Split:
     best: float
 
 
-def split(demand: Demand, limit_s: float, gpus: int = GPUS) -> Split:
+def split(demand: Demand, limit_s: float, gpus: int = GPUS) -> Divided:
     """What each way carries, if all GPUs are busy and read one prompt at a time.
 
     Raises:
@@ -45,7 +45,7 @@ def split(demand: Demand, limit_s: float, gpus: int = GPUS) -> Split:
     }
     prefills = max(carried, key=carried.__getitem__)
     half = known(asked, n_prefill=gpus / 2, n_decode=gpus / 2)
-    return Split(
+    return Divided(
         one=value(f.SHARED_RATE, half),
         whole=carried[prefills],
         prefills=prefills,

@@ -15,7 +15,7 @@ from llmserve_lab.disaggregation.goodput import (
 )
 from llmserve_lab.disaggregation.launches import SURE
 from llmserve_lab.disaggregation.served import known, load, value
-from llmserve_lab.disaggregation.two_loads import Split, split
+from llmserve_lab.disaggregation.two_loads import Divided, split
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
 
@@ -137,7 +137,7 @@ predict_ride = Question(
 )
 
 
-def _carried(limit_s: float) -> Split:
+def _carried(limit_s: float) -> Divided:
     """What four whole GPUs carry under a promise, two pools and one engine on each."""
     return split(LOADS[0], limit_s)
 
