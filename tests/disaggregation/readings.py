@@ -32,7 +32,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "is to stay hidden?",
     ),
     "disaggregation.predict-ride": ("One more prompt", "How much longer"),
-    "disaggregation.predict-promise": ("promise is loosened", "serves more requests"),
+    "disaggregation.predict-promise": ("promise is loosened", "carries more requests"),
     "disaggregation.handoff": ("4,000 tokens", "How long does", "one way"),
     "disaggregation.sizing": ("How many GPUs in all", "whole ones in each pool"),
     "disaggregation.stretch": (
@@ -47,6 +47,6 @@ RIGHT: dict[str, str] = {
     "disaggregation.predict-hide": "no, about the same link will do",
     "disaggregation.predict-ride": "a fifth less than alone",
     "disaggregation.predict-promise": (
-        "two pools under the strict one, neither clearly under the loose one"
+        "two pools under the strict one, one engine under the loose one"
     ),
 }

@@ -53,8 +53,9 @@ KEPT: dict[str, list[str]] = {
         "‘small part’ on_wire handover",
         "ride ‘longer at’ per_gpu ‘grows from’ hand_step gap_round",
         (
-            "strict ‘least strict_more’ strict_more ‘more requests’ ‘with one’ "
-            "lead_strict ‘more than’ ‘with one’ budget_small loose ‘nothing’"
+            "‘With a’ strict prompt_bare answer_count ‘least strict_more’ strict_more "
+            "‘more requests’ ‘with one’ lead_strict ‘more than’ ‘with one’ "
+            "budget_small ‘with loose’ loose ‘nothing’"
         ),
         (
             "‘faster than’ prefix share_link dram_gain ‘fast whereas’ ‘faster only’ "

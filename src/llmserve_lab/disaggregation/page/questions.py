@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import ceil
 
-from llmserve_lab.catalog.evidence.disaggregated import ORCHESTRATION_S
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation import worked_example as worked
 from llmserve_lab.disaggregation.goodput import (
@@ -12,12 +11,11 @@ from llmserve_lab.disaggregation.goodput import (
     KINDS,
     LIMITS_S,
     LOADS,
-    POOLS,
-    WHOLE,
     best,
 )
 from llmserve_lab.disaggregation.launches import SURE
 from llmserve_lab.disaggregation.served import known, load, value
+from llmserve_lab.disaggregation.two_loads import Divided, split
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
 
@@ -46,11 +44,6 @@ def served(way: str, limit_s: float, load_at: int = 0) -> float:
     """Goodput of a way under a promise, with the hand-over that was measured."""
     found = best(LOADS[load_at], way, kind=KINDS[0], limit_s=limit_s, hand=HANDS[1])
     return found.per_s
-
-
-def _hop_s() -> float:
-    """Hand-over of the simulated two pools, pulled, with borrowed orchestration."""
-    return worked.usual(f.TRANSFER_S) + float(ORCHESTRATION_S)
 
 
 def transfer_s() -> float:
@@ -144,9 +137,19 @@ predict_ride = Question(
 )
 
 
-def _ahead(limit_s: float) -> float:
-    """How much more two pools serve than one engine on each GPU."""
-    return served(POOLS, limit_s) / served(WHOLE, limit_s) - 1
+def _carried(limit_s: float) -> Divided:
+    """What four whole GPUs carry under a promise, two pools and one engine on each."""
+    return split(LOADS[0], limit_s)
+
+
+def _strict_then_loose() -> float:
+    """Which choice is right: two pools ahead twice, never, or first only."""
+    strict, loose = (
+        each.whole / each.one - 1 for each in map(_carried, (STRICT_S, LOOSE_S))
+    )
+    if strict > SURE and loose < -SURE:
+        return 2.0
+    return 0.0 if min(strict, loose) > SURE else 1.0
 
 
 predict_promise = Question(
@@ -155,23 +158,21 @@ predict_promise = Question(
     prompt=lambda: (
         "Four H100 serve Llama-3.1-8B, 1,000 tokens in and 200 out. Users are promised "
         f"a token every {si(STRICT_S, 's')} on average; then the promise is loosened "
-        f"to {si(LOOSE_S, 's')}. One engine reads prompts whole. The hand-over takes "
-        f"{si(_hop_s(), 's')}: the wire, and the rest of the hop of the measured vLLM "
-        "server. "
-        "Which arrangement serves more requests that keep it?"
+        f"to {si(LOOSE_S, 's')}. Every iteration reads one whole prompt on either "
+        "side, and the two pools have whole GPUs. "
+        "Which arrangement carries more requests a second?"
     ),
     choices=(
         "two pools under both promises",
         "one engine on each GPU under both",
-        "two pools under the strict one, neither clearly under the loose one",
+        "two pools under the strict one, one engine under the loose one",
     ),
-    answer=lambda: float(2 * (_ahead(STRICT_S) > SURE >= abs(_ahead(LOOSE_S)))),
+    answer=_strict_then_loose,
     why=lambda: (
-        f"At {si(STRICT_S, 's')} two pools serve {plain(served(POOLS, STRICT_S))} "
-        f"requests/s and one engine on each GPU {plain(served(WHOLE, STRICT_S))}; at "
-        f"{si(LOOSE_S, 's')} it is {plain(served(POOLS, LOOSE_S))} against "
-        f"{plain(served(WHOLE, LOOSE_S))}, which differ by less than the "
-        f"{SURE:.0%} from which on this page draws a conclusion."
+        f"At {si(STRICT_S, 's')} the best of the splits into whole GPUs carries "
+        f"{plain(_carried(STRICT_S).whole)} requests/s, and one engine on each GPU "
+        f"{plain(_carried(STRICT_S).one)}; at {si(LOOSE_S, 's')} it is "
+        f"{plain(_carried(LOOSE_S).whole)} against {plain(_carried(LOOSE_S).one)}."
     ),
     hints=(
         Hint(
