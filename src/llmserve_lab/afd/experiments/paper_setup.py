@@ -99,11 +99,11 @@ def figure_4_table() -> Table:
 
 
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "as the book has it": ({}, {}),
+    "our choices": ({}, {}),
     "wire hidden": ({"comm": "hidden"}, {}),
-    "stage moves on together": ({"barrier": "stage"}, {}),
+    "Attention machines wait for one another": ({"barrier": "stage"}, {}),
     "stationary start": ({}, {"start": "stationary"}),
-    "stop when each has had enough": ({}, {"stop": "each"}),
+    "ends when every machine is done": ({}, {"stop": "each"}),
     "a step for each token": ({}, {"steps": "one each"}),
     "one batch in flight": ({"n_batches": 1}, {}),
     "three batches in flight": ({"n_batches": 3}, {}),

@@ -58,7 +58,7 @@ def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="afd.simulated",
-        title="The closed form is right at both ends and wrong where it matters",
+        title="The paper's form is right at both ends and wrong where it matters",
         sentence=(
             f"The paper's setting in steady state, {n_seeds} seeds: the most tokens "
             f"come at r = {1 + seen.argmax()}; our rule says {1 + one.ours.argmax()} "
