@@ -6,10 +6,13 @@ import csv
 import io
 import itertools
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
+from llmserve_lab.engine import IterationCost
 from llmserve_lab.how_wrong import example, exercise, folds
 from llmserve_lab.how_wrong.page import (
     charts,
@@ -31,7 +34,7 @@ from llmserve_lab.how_wrong.record import (
     validated,
 )
 from llmserve_lab.how_wrong.term_by_term import counted, sheet_ms
-from llmserve_lab.validation import DATASHEET, achieved, dense_rows
+from llmserve_lab.validation import DATASHEET, MeasuredRow, achieved, dense_rows
 from llmserve_lab.validation.fit import FREE
 from tests.benches import answered
 
@@ -243,20 +246,23 @@ def test_the_biases_by_engine_are_those_of_its_rows() -> None:
     perfect = exercise.bias_by_engine(lambda row, _: row.tpot_s)
     assert perfect.replace("\N{NO-BREAK SPACE}", " ").count("0 %") == 3
     for engine in ("sglang", "trtllm", "vllm"):
-        slow = exercise.bias_by_engine(
-            lambda row, _, e=engine: row.tpot_s * (1.5 if row.engine == e else 1)
-        )
+        slow = exercise.bias_by_engine(partial(half_longer_on, engine))
         assert slow.count("+50") == 1 and f"{folds.NAMES[engine]} +50" in slow
+
+
+def half_longer_on(engine: str, row: MeasuredRow, _: IterationCost) -> float:
+    return row.tpot_s * (1.5 if row.engine == engine else 1)
+
+
+def solved_without(term: str, row: MeasuredRow, cost: IterationCost) -> float:
+    free: dict[str, Any] = {term: 0.0}
+    return exercise.decode_and_prefill(row, replace(cost, **free))
 
 
 def test_the_solution_gains_by_every_term() -> None:
     solved = exercise.errors_of(exercise.decode_and_prefill)
     for term in ("row_s", "overhead_s", "request_s", "kv_token_s"):
-        without = exercise.errors_of(
-            lambda row, cost, t=term: exercise.decode_and_prefill(
-                row, replace(cost, **{t: 0.0})
-            )
-        )
+        without = exercise.errors_of(partial(solved_without, term))
         assert (without < solved).all()
 
 

@@ -80,7 +80,10 @@ KEPT: dict[str, list[str]] = {
         "short decode_of_step ‘fewer bytes’",
     ],
     "how_wrong": [
-        "‘With one’ qwen_error fold_error tpot ‘better blind’ blind_decodes blind_prompts",
+        (
+            "‘With one’ qwen_error fold_error tpot ‘better blind’ blind_decodes "
+            "blind_prompts"
+        ),
         "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
         "‘worse than’ ttft bare_ttft one_ttft",
         "‘within one’ full_ttft",
