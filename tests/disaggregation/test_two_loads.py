@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from llmserve_lab.catalog.evidence.disaggregated import ORCHESTRATION_S
 from llmserve_lab.disaggregation import goodput, launches
 from llmserve_lab.disaggregation.capacity_sim import two_pools
 from llmserve_lab.disaggregation.goodput import (
@@ -28,7 +29,7 @@ LONG, LIMIT_S = LOADS[1], 0.02
 
 def pair(prefills: int, decodes: int, *, pulled: bool) -> Disaggregated:
     """Two pools with the worse hand-over or the better, as the page simulates them."""
-    more_s = float(goodput.ORCHESTRATION_S) if pulled else 0.0
+    more_s = float(ORCHESTRATION_S) if pulled else 0.0
     return two_pools(
         n_prefill=prefills,
         n_decode=decodes,
