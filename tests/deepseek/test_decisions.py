@@ -17,6 +17,7 @@ from llmserve_lab.deepseek.evaluation.group_size import (
     rows_sent,
     served,
 )
+from llmserve_lab.deepseek.evaluation.predictions import point
 from llmserve_lab.deepseek.evaluation.published_runs import run_as
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page import budget, evidence, group, overlap
@@ -258,3 +259,12 @@ def test_no_run_behind_the_ranges_had_the_groups_of_the_left_part() -> None:
     """Of those across nodes: sixteen or thirty-two GPUs with tens of requests."""
     small = [run for run, _ in alike(OPENING) if run.ep <= 32]
     assert len(small) == 1 and small[0].batch == 2
+
+
+def test_the_opening_s_run_is_predicted_with_both_libraries() -> None:
+    run = point(SGLANG_DECODE, book_assumptions())
+    as_run = 1e3 * worked.MANY / run.predicted
+    real = 1e3 * worked.MANY / run.measured
+    later = worked.step_ms(worked.MANY, "halves")
+    assert real < later < as_run
+    assert round(100 * run.error) == -9

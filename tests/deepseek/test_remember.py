@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import caveats
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import fits_beside_buffers, served
-from llmserve_lab.deepseek.evaluation.predictions import point
 from llmserve_lab.deepseek.executed.mla import execute
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.page import group, stills
@@ -292,12 +290,3 @@ def test_a_larger_group_pays_where_memory_binds_or_the_target_is_strict() -> Non
         strict=True,
     )
     assert all(more > 1.1 * less for less, more in ends)
-
-
-def test_the_opening_s_run_is_predicted_with_both_libraries() -> None:
-    run = point(SGLANG_DECODE, book_assumptions())
-    as_run = 1e3 * worked.MANY / run.predicted
-    real = 1e3 * worked.MANY / run.measured
-    later = worked.step_ms(worked.MANY, "halves")
-    assert real < later < as_run
-    assert round(100 * run.error) == -9

@@ -23,6 +23,7 @@ METRIC = re.compile(r"\bvllm:[a-z][a-z0-9_]+")
 STYLE = re.compile(r"style=\\?\"[^\"]*\"|var\(--[^)]*\)|--(?:fig|book)-[a-z]*")
 # Options of other programs, as the pages name them.
 SGLANG = {
+    "--cuda-graph-bs",
     "--deepep-mode",
     "--disaggregation-mode",
     "--dp-size",
@@ -32,6 +33,7 @@ SGLANG = {
     "--enable-two-batch-overlap",
     "--ep-num-redundant-experts",
     "--ep-size",
+    "--max-running-requests",
     "--model-path",
     "--moe-a2a-backend",
     "--tp-size",
