@@ -153,6 +153,7 @@ def test_counters_of_the_pipeline_are_the_cells_up_to_that_pass() -> None:
     labels = [each.label for each in figure.counters]
     for log in figure.logs.values():
         for frame in log.frames:
+            assert frame.at is not None
             known = dict(zip(labels, frame.counters, strict=True))
             over = [c for c in log.tables["cells"] if c["end"] <= frame.at]
             works = [cell["slot"] for cell in over if cell["ink"] != "idle"]
