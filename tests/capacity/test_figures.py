@@ -142,3 +142,24 @@ def test_a_cell_of_the_map_is_a_fate_of_the_search() -> None:
     (best,) = [text for text in panel.texts if text.get_weight() == "bold"]
     assert found.best is not None
     assert best.get_text() == f"{found.best.dollars_per_hour():.0f}"
+
+
+def test_counters_of_replicas_are_the_bars_over_that_minute() -> None:
+    """Solid ones serve and hatched ones start, as the legend says, in each frame."""
+    figure = figures.burst_by_minute()
+    inks = {words.split(":")[0]: ink for ink, words in figure.legend.items()}
+    labels = [each.label for each in figure.counters]
+    for log in figure.logs.values():
+        paid_min = 0
+        for minute, frame in enumerate(log.frames):
+            over = [
+                row["ink"]
+                for row in log.tables["runs"]
+                if row["x"] <= minute < row["x2"]
+            ]
+            known = dict(zip(labels, frame.counters, strict=True))
+            for does in ("serve", "start"):
+                bars = over.count(inks[f"replica that {does}s"])
+                assert known[f"replicas that {does}"] == bars
+            paid_min += len(over)
+            assert known["GPU-hours paid so far"] == f"{paid_min / 60:.2f}"

@@ -1,9 +1,12 @@
 """What is drawn beside the runs is as long as it is called."""
 
+import re
+
 import pytest
 
-from llmserve_lab.continuous_batching.page import blocks, charts, figures
+from llmserve_lab.continuous_batching.page import blocks, charts, figures, slots
 from llmserve_lab.continuous_batching.page.controls import LIMITS, TARGETS
+from llmserve_lab.continuous_batching.workloads import LETTERS, four
 from tests.page import drawn
 
 BAR = 6  # pixels that the stroke of the target is high
@@ -39,3 +42,14 @@ def test_the_counter_of_rows_counts_a_prompt_row_by_row() -> None:
         assert float(frame.counters[2]) == len(moment.waiting)
     counted = [float(frame.counters[3]) for frame in log.frames]
     assert max(counted) > 3  # a prompt is more than one row of each request
+
+
+def test_a_request_has_as_many_tokens_as_it_asked_for() -> None:
+    """Under either scheduler, wherever a sentence says that it "has its" tokens."""
+    asked = {LETTERS[each.id]: each.output_len for each in four()}
+    for log in slots.slots_by_iteration().logs.values():
+        told = " ".join(frame.sentence for frame in log.frames)
+        found = re.findall(r"\b([A-D]) has its ([\d,]+) tokens", told)
+        assert found
+        for letter, tokens in found:
+            assert int(tokens.replace(",", "")) == asked[letter]

@@ -13,6 +13,7 @@ from llmserve_lab.disaggregation import goodput
 from llmserve_lab.disaggregation.hop import WAYS, played
 from llmserve_lab.disaggregation.page import figures, router
 from llmserve_lab.disaggregation.page import playground as module
+from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH
 from llmserve_lab.disaggregation.routing import ROUTERS, routed
 from llmserve_lab.disaggregation.topologies import (
     CHUNKS,
@@ -30,6 +31,7 @@ from llmserve_lab.page.widget import Bench
 from llmserve_lab.running_example import share
 from llmserve_lab.workloads import write_made_up
 from tests.benches import answered
+from tests.page import drawn
 
 
 def test_a_link_hides_the_cache_or_falls_behind() -> None:
@@ -246,3 +248,23 @@ def test_the_last_sentence_tells_the_two_first_tokens_apart() -> None:
             for number, unit in (first.groups()[:2], first.groups()[2:])
         )
         assert above < below
+
+
+@pytest.mark.parametrize("model", ["Llama-3.1-8B", "Llama-2-7B"])
+def test_a_link_that_hides_the_cache_is_no_slower_than_the_cache_is_made(
+    model: str,
+) -> None:
+    """Told by Vega's pixels: its ink as in the legend, right of the line or left."""
+    figure, found = figures.links(), set()
+    (prompt,) = (each for each in figure.sliders if each.name == "prompt_len")
+    for length in (prompt.stops[0], 1000.0, prompt.stops[-1]):
+        at: dict[str, float | str] = {"model": model, "prompt_len": length}
+        (line,) = drawn.marks(figure, "rule", **at)
+        legend = drawn.legend(figure, **at)
+        dots = drawn.marks(figure, "symbol", **at)
+        assert len(dots) == len(BY_BANDWIDTH) + 1
+        for dot in dots:
+            word = legend[dot["ink"]]
+            assert (word == "hides it") == (dot["x"] >= line["x"])
+            found.add(word)
+    assert found == {"hides it", "falls behind"}

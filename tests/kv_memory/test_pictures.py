@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from llmserve_lab.catalog.evidence.serving import START_LOGS
@@ -11,7 +13,7 @@ from llmserve_lab.kv_memory.waste import SERVICES, wasted
 from llmserve_lab.page.palette import GREY, MEANINGS
 from llmserve_lab.paged_cache import NoFreeBlockError, PagedAllocator, block_hash
 from llmserve_lab.paged_cache.block_hash import ROOT
-from tests.page import drawn
+from tests.page import drawn, seen
 
 
 def test_the_address_that_is_drawn_holds_the_token_of_that_position() -> None:
@@ -120,3 +122,24 @@ def test_a_reserved_memory_turns_a_request_away_beside_places_that_are_empty() -
         empty = sum(use != "written" for _, use in strip.places)
         assert not strip.fits and empty > strips.NEXT[1]
     assert paged.fits
+
+
+def test_the_legend_of_the_strips_names_each_place_by_its_use() -> None:
+    """Places drawn in a word's ink are as many as the memories have of its use."""
+    (panel,) = drawn.panels(strips.reserved)
+    handles, words = panel.get_legend_handles_labels()
+    inks = {
+        word: seen._name(bars.patches[0].get_facecolor())
+        for word, bars in zip(words, handles, strict=True)
+    }
+    cells = Counter(
+        seen._name(bar.get_facecolor()) for bar in panel.patches if bar.get_width()
+    )
+    places = Counter(use for strip in strips.strips() for _, use in strip.places)
+    meant = {word: "never" if word == "lost" else word for word in words}
+    assert set(meant.values()) == set(places)
+    assert len(set(places.values())) == len(places), "a swap of two would not be seen"
+    for word, use in meant.items():
+        assert cells[inks[word]] == places[use], word
+        if use in strips.USES:
+            assert inks[word] == seen._name(strips.USES[use].light)

@@ -18,9 +18,13 @@ from llmserve_lab.moe.page import figures, route_chart, stills
 from llmserve_lab.moe.page.playground import bench
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.routing_sampler import draw, mean_distinct
+from llmserve_lab.page.palette import INK, MEANINGS
 from llmserve_lab.page.widget import Bench
 from tests.benches import answered
 from tests.page import drawn, seen
+
+SLIDERS = {each.name: each for each in figures.group().sliders}
+HEIGHT = 200  # pixels of the chart of a layer
 
 
 def test_the_ranks_of_a_row_are_those_of_the_experts_that_are_drawn() -> None:
@@ -188,3 +192,25 @@ def test_the_line_of_the_model_has_the_start_and_the_other_has_none() -> None:
             if line.get_linestyle() == "None" and seen._name(line.get_color()) == ink
         ]
         assert list(dots[0].get_ydata()) == pytest.approx(took)
+
+
+@pytest.mark.parametrize("rows", SLIDERS["gpu_rows"].stops)
+def test_the_sum_of_a_layer_is_that_of_its_parts_over_every_group(rows: float) -> None:
+    """Heights in pixels over zero: rest, sending, and the longer of read and compute.
+
+    What stands higher than the axis is drawn nowhere, but Vega places it all the same.
+    """
+    figure = figures.group()
+    heights: dict[str, dict[int, float]] = {}
+    for point in drawn.marks(figure, "line", gpu_rows=rows):
+        row = heights.setdefault(point["ink"], {})
+        row[round(point["x"])] = HEIGHT - point["y"]
+    read, compute, send, rest = (
+        heights[MEANINGS[part].name]
+        for part in ("weights", "compute", "communication", "other")
+    )
+    assert len(read) > 10
+    for x, whole in heights[INK.name].items():
+        parts = [rest[x], send[x], max(read[x], compute[x])]
+        assert whole == pytest.approx(sum(parts), abs=0.05)
+        assert whole > max(parts)

@@ -44,6 +44,18 @@ def titles(figure: LiveFigure) -> list[str]:
     ]
 
 
+def legend(figure: LiveFigure, **changes: Any) -> dict[str, str]:
+    """What the legend of a live chart calls each ink that it shows."""
+    items = _items(figure, **changes)
+    words = [
+        str(item["text"]) for role, *_, item in items if role.startswith("legend-label")
+    ]
+    inks = [
+        seen._ink(item) for role, *_, item in items if role.startswith("legend-symbol")
+    ]
+    return dict(zip(inks, words, strict=True))
+
+
 def texts(figure: LiveFigure, **changes: Any) -> list[str]:
     """Words that stand in the drawing at a setting."""
     found = [str(each.get("text", "")) for each in marks(figure, "text", **changes)]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog
+from llmserve_lab.page.palette import INK
 from llmserve_lab.parallelism import map as axes
 from llmserve_lab.parallelism.arguments import MODEL, sizes_of
 from llmserve_lab.parallelism.context import ContextTurn, context_parallel
@@ -13,7 +14,13 @@ from llmserve_lab.parallelism.dealing import zigzag
 from llmserve_lab.parallelism.deployments import eight
 from llmserve_lab.parallelism.model import PROMPT, SMALL
 from llmserve_lab.parallelism.online import KEYS, QUERIES, TOKENS, VALUES, play
-from llmserve_lab.parallelism.page import figures, pipe_steps, ring_steps, stills
+from llmserve_lab.parallelism.page import (
+    charts,
+    figures,
+    pipe_steps,
+    ring_steps,
+    stills,
+)
 from llmserve_lab.parallelism.page import questions as module
 from llmserve_lab.parallelism.pipeline import pipelined, prefill_plan
 from llmserve_lab.parallelism.rows import (
@@ -23,6 +30,7 @@ from llmserve_lab.parallelism.rows import (
 )
 from llmserve_lab.parallelism.timeline import timeline
 from llmserve_lab.transformer import Transformer
+from tests.page import drawn
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -137,3 +145,35 @@ def test_a_pipeline_falls_behind_replicas_by_the_time_of_its_requests(
     assert 0.9 * late_s < paid_s < late_s
     room = [made.held_tokens() // 1000 for made in (copies, pipe)]
     assert room[0] < 1010 < room[1]
+
+
+def test_counters_of_the_pipeline_are_the_cells_up_to_that_pass() -> None:
+    """A batch has left when its cell in the last row is over: never before it could."""
+    figure = pipe_steps.pipeline_steps()
+    labels = [each.label for each in figure.counters]
+    for log in figure.logs.values():
+        for frame in log.frames:
+            assert frame.at is not None
+            known = dict(zip(labels, frame.counters, strict=True))
+            over = [c for c in log.tables["cells"] if c["end"] <= frame.at]
+            works = [cell["slot"] for cell in over if cell["ink"] != "idle"]
+            left = known["batches that have left stage 4"]
+            assert left == works.count("stage 4")
+            assert left == 0 or frame.at >= pipe_steps.STAGES
+            assert known["passes done"] == len(works)
+            idle = known["idle so far, stages × passes"]
+            assert idle == len(over) - len(works)
+
+
+@pytest.mark.parametrize("batches", charts.IN_FLIGHT)
+def test_the_framed_bar_is_that_of_the_batches_in_flight(batches: int) -> None:
+    """Bars stand in the order of their numbers; other sliders do not move the frame."""
+    figure = figures.pipe_rate()
+    (stages,) = (each for each in figure.sliders if each.name == "n_stages")
+    for n in (stages.stops[0], stages.stops[-1]):
+        bars = drawn.marks(figure, "rect", n_batches=float(batches), n_stages=n)
+        middles = {round(bar["x"] + bar["width"] / 2) for bar in bars}
+        framed = [bar for bar in bars if bar["ink"] == INK.name]
+        assert len(middles) == len(charts.IN_FLIGHT) and len(framed) == 1
+        at = sorted(middles).index(round(framed[0]["x"] + framed[0]["width"] / 2))
+        assert charts.IN_FLIGHT[at] == batches
