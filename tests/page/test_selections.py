@@ -12,6 +12,10 @@ from llmserve_lab.page.live.readout import Readout
 
 SECOND = ("other", "second", "beside")  # words of a label for a second selection
 PARTS = {"products_intensity"}  # of an iteration: no second number for the whole
+CASES = {  # how a label says the first word of a signal, where not by that word
+    **{"attn": "attention", "moe": "experts", "flat": "constant", "wide": "16 bits"},
+}
+LOOSE = {"s", "bytes", "attn", "ffn", "experts"}  # what unlike signals end in, too
 every_figure = pytest.mark.parametrize("name", registry.figures())
 
 
@@ -71,6 +75,41 @@ def parted(figure: LiveFigure) -> Iterator[str]:
         same |= {name for name in said if kin(shown.name, name)}
         if same and shown.name not in same:
             yield f"{shown.label}: {shown.name}, and the sentence {sorted(same)}"
+
+
+def unnamed(figure: LiveFigure) -> Iterator[str]:
+    """Readouts of one case of a quantity whose labels say no case, or another."""
+    readouts = [each for each in figure.readouts if isinstance(each, Readout)]
+    known = {*figure.bounds, *(each.name for each in figure.lookups)}
+    known |= {each.name for each in readouts}
+    for shown in readouts:
+        case, _, rest = shown.name.partition("_")
+        words = (name.partition("_") for name in known)
+        cases = {first for first, _, others in words if others == rest}
+        label = shown.label.lower()
+        if rest in LOOSE or not (rest in known or cases - {case}):
+            continue
+        if [each for each in sorted(cases) if CASES.get(each, each) in label] != [case]:
+            yield f"{shown.label}: {shown.name}, beside {sorted(cases - {case})}"
+
+
+@every_figure
+def test_a_readout_of_one_case_says_which(name: str) -> None:
+    assert list(unnamed(registry.figures()[name]())) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "signal", "label"),
+    [
+        ("quantization.few_bits", "wide_few_bits_step_s", "Decode step as chosen"),
+        ("roofline.roofline", "prefill_intensity", "Decode: intensity"),
+        ("disaggregation.goodput", "small_goodput", "Goodput, large budget, 8,192"),
+        ("how_wrong.ladder", "ttft_error", "Mean error of TPOT"),
+    ],
+)
+def test_a_readout_of_another_case_is_found(name: str, signal: str, label: str) -> None:
+    figure = registry.figures()[name]()
+    assert list(unnamed(replace(figure, readouts=(Readout(signal, label),))))
 
 
 @every_figure
