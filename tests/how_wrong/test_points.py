@@ -8,8 +8,10 @@ from collections import defaultdict
 import pytest
 
 from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.page import charts, figures
+from llmserve_lab.how_wrong.page import charts, controls, figures
+from llmserve_lab.how_wrong.record import SWITCHES
 from llmserve_lab.validation import dense_rows
+from tests.page import drawn
 
 
 @pytest.mark.parametrize("column", charts._columns())
@@ -43,3 +45,52 @@ def test_the_title_names_the_side_to_which_each_engine_leans() -> None:
     assert {name: side for side, name in said} == {
         name: "short" if lean < 0 else "long" for name, lean in leans.items()
     }
+
+
+def bars(place: int) -> list[dict[str, dict[str, float]]]:
+    """Bars from top to bottom by kind, the switches as on a rung: lengths and texts.
+
+    The kind of an ink is that of the legend.
+    """
+    scale = figures.ladder().spec["layer"][0]["encoding"]["color"]["scale"]
+    kinds = dict(zip(scale["range"], scale["domain"], strict=True))
+    on = [controls.ON] * place + [controls.OFF] * (len(SWITCHES) - place)
+    turned = dict(zip(SWITCHES, on, strict=True))
+    rects = drawn.marks(figures.ladder(), "rect", **turned)
+    words = drawn.marks(figures.ladder(), "text", **turned)
+    found = []
+    for one, other in zip(rects[::2], rects[1::2], strict=True):
+        pair = {}
+        for bar in (one, other):
+            (said,) = (w for w in words if abs(w["y"] - _middle(bar)) < 2)
+            pair[kinds[bar["fill"]]] = {
+                "long": bar["width"],
+                "said": float(said["text"]),
+            }
+        found.append(pair)
+    return found
+
+
+def _middle(bar: dict[str, float]) -> float:
+    return bar["y"] + bar["height"] / 2
+
+
+@pytest.mark.parametrize("place", range(len(SWITCHES) + 1))
+def test_the_own_bars_are_those_of_the_rung_with_the_same_switches(place: int) -> None:
+    """By kind; and every length is the number beside it, on one scale."""
+    *rungs, own = bars(place)
+    assert len(rungs) == len(SWITCHES) + 1
+    for kind in ("TPOT", "TTFT"):
+        assert own[kind]["said"] == pytest.approx(rungs[place][kind]["said"], abs=0.06)
+        assert own[kind]["long"] == pytest.approx(rungs[place][kind]["long"], abs=0.5)
+        for rung, step in zip(rungs, figures.steps(), strict=True):
+            mean = 100 * step[1 if kind == "TPOT" else 2]
+            assert rung[kind]["said"] == pytest.approx(mean, abs=0.06)
+    scales = [b["long"] / b["said"] for pair in (*rungs, own) for b in pair.values()]
+    assert max(scales) == pytest.approx(min(scales), rel=0.01)
+
+
+def test_the_own_bars_are_the_readouts() -> None:
+    known, own = figures.ladder().values(), bars(1)[-1]
+    shown = {r.label.split()[-1]: known[r.name] for r in figures.ladder().readouts}
+    assert {kind: bar["said"] for kind, bar in own.items()} == pytest.approx(shown)
