@@ -72,9 +72,7 @@ class Quantity:
             TypeError: the value is not a real number or an array of them.
             ValueError: it is not finite, out of range, or in a foreign unit.
         """
-        number, unit = (value, None) if type(value) is float else _split(value)
-        if type(number) is float and unit in (None, self.unit) and self._holds(number):
-            return np.asarray(number)
+        number, unit = _split(value)
         array = self._as_float64(number)
         if unit is not None:
             with np.errstate(over="ignore"):  # what overflows is refused below
@@ -91,15 +89,6 @@ class Quantity:
                 f"{self.name} must be a whole number, got {_shown(part.flat[0])}"
             )
         return array
-
-    def _holds(self, value: float) -> bool:
-        """Whether a bare number is one of the range, beyond any doubt."""
-        return (
-            self.minimum <= value <= self.maximum
-            and -math.inf < value < math.inf
-            and (value > 0 or not self.positive)
-            and (value.is_integer() or not self.whole)
-        )
 
     def _as_float64(self, value: Any) -> Array:
         if isinstance(value, np.ma.MaskedArray):

@@ -25,6 +25,16 @@ def assigned(code: str) -> list[Line]:
     return sorted(found, key=lambda each: each[0])
 
 
+@lru_cache(maxsize=512)
+def defined(code: str) -> list[ast.FunctionDef]:
+    """Each function that a cell defines."""
+    try:
+        body = ast.parse(code).body
+    except SyntaxError:  # a magic line, say
+        return []
+    return [node for node in body if isinstance(node, ast.FunctionDef)]
+
+
 def _assigned(node: ast.AST) -> Iterator[Line]:
     if isinstance(node, ast.Assign):
         for target in node.targets:

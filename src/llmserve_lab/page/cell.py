@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from llmserve_lab.formula.origin import CellRun, Origin
-from llmserve_lab.page.derivation import cells
+from llmserve_lab.page.derivation import NotebookCells, cells
 from llmserve_lab.page.predicted.chain import Chain
 
 _RUN: list[str] = []  # the cells of this notebook since the book was imported
@@ -30,25 +30,26 @@ def this_run(settings: Mapping[str, Any] | None = None) -> CellRun | None:
 
 def this_argument(name: str) -> Origin | None:
     """Where the value is from that the cell hands to a call under ``name``."""
-    codes = _codes()
-    calls = ast.walk(ast.parse(codes[-1])) if codes else ()
-    for call in (each for each in calls if isinstance(each, ast.Call)):
-        for word in call.keywords:
-            if word.arg == name:
-                return cells(_names(), codes, call.lineno).origin(word.value)
+    for found, node in _handed(name):
+        return found.origin(node)
     return None
 
 
 def predicted(name: str) -> bool:
     """Whether what the cell hands to a call under ``name`` comes to a prediction."""
+    for found, node in _handed(name):
+        return Chain(found.names, found.made, _codes()).predicts(node)
+    return False
+
+
+def _handed(name: str) -> Iterator[tuple[NotebookCells, ast.expr]]:
+    """What the cell hands to a call under ``name``, and the cells before the call."""
     codes = _codes()
     calls = ast.walk(ast.parse(codes[-1])) if codes else ()
     for call in (each for each in calls if isinstance(each, ast.Call)):
         for word in call.keywords:
             if word.arg == name:
-                found = cells(_names(), codes, call.lineno)
-                return Chain(found.names, found.made, codes).predicts(word.value)
-    return False
+                yield cells(_names(), codes, call.lineno), word.value
 
 
 def _names() -> Mapping[str, Any]:

@@ -90,15 +90,19 @@ class BlockPool:
 
     def find_run(self, names: Iterable[Hashable]) -> list[int]:
         """Blocks with these contents, in this order, up to the first not found."""
-        found = map(self._found.get, names)
-        return [*iter(found.__next__, None)]  # without a step of Python per block
+        run: list[int] = []
+        find = self._found.get
+        for name in names:
+            block = find(name)
+            if block is None:
+                break
+            run.append(block)
+        return run
 
     def num_used(self, blocks: Iterable[int]) -> int:
         """How many of these blocks a block table points to."""
-        asked = [*blocks]
-        if asked and (min(asked) < 0 or max(asked) >= self.num_blocks):
-            asked = [self._known(block) for block in asked]
-        return len(asked) - [*map(self._references.__getitem__, asked)].count(0)
+        references = self._references
+        return sum(references[self._known(block)] > 0 for block in blocks)
 
     def take(self, count: int = 1) -> list[int]:
         """Take free blocks for new contents; what they contained is evicted.
@@ -173,17 +177,16 @@ class BlockPool:
             ValueError: nothing is known of the contents of one; those before it are
                 shared.
         """
-        references, most, logged = self._references, self.num_blocks, self.events
+        references = self._references
         for block in blocks:
-            users = references[block if 0 <= block < most else self._known(block)]
-            if users == 0:
+            if references[self._known(block)] == 0:
                 if self._names[block] is None:
                     raise ValueError(
                         f"block must be used or have a name, got free {block}"
                     )
                 del self._idle[block]
-            references[block] = users + 1
-            if logged is not None:
+            references[block] += 1
+            if self.events is not None:
                 self._note("shared", block)
 
     def release(self, *blocks: int) -> int:
@@ -195,21 +198,19 @@ class BlockPool:
         Raises:
             ValueError: one was free already; those before it are released.
         """
-        references, names, idle = self._references, self._names, self._idle
-        most, logged, freed = self.num_blocks, self.events, 0
+        references, freed = self._references, 0
         for block in blocks:
-            users = references[block if 0 <= block < most else self._known(block)]
-            if users == 0:
+            if references[self._known(block)] == 0:
                 raise ValueError(f"block must be used to be released, got free {block}")
-            references[block] = users - 1
-            if users == 1:
+            references[block] -= 1
+            if not references[block]:
                 freed += 1
-                if names[block] is None:
+                if self._names[block] is None:
                     self._blank.append(block)
                 else:
-                    idle[block] = None
-            if logged is not None:
-                self._note("freed" if users == 1 else "released", block)
+                    self._idle[block] = None
+            if self.events is not None:
+                self._note("released" if references[block] else "freed", block)
         return freed
 
     def keep(self, block: int, name: Hashable) -> bool:

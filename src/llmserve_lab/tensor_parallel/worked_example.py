@@ -205,15 +205,10 @@ def bare_layer_s() -> float:
     predicted for them: what the fitted ``layer_s`` holds, without a server's part.
     """
     shape, context = catalog.model("llama-3.1-8b"), float(BARE_CONTEXT)
-    found = [
-        float(run.seconds)
-        for run in one_h100.passes()
-        if (run.precision, run.decodes, run.context) == ("bf16", 1, BARE_CONTEXT)
-        and not run.chunk
-    ]
+    took_s = one_h100.mean_seconds()[one_h100.PassSize(1, BARE_CONTEXT, 0, 0)]
     size = {"batch": 1.0, "chunk": 1.0, "context": context, "n_ranks": 1.0}
     work = float(f.RANK_S.at(served(shape, DEVICE), size))
-    return (float(np.mean(found)) - work) / shape.n_layers
+    return (took_s - work) / shape.n_layers
 
 
 def measured_nccl_s(n_gpus: int = 8) -> float:

@@ -72,7 +72,7 @@ def blind() -> Table:
         for machine in MACHINES:
             found = errors(machine, sort)
             bias = signed(fmean(each.error for each in found), 0)
-            cells.append(f"{per_cent(means(machine)[sort])} ({bias})")
+            cells.append(f"{per_cent(mean_error(found))} ({bias})")
         rows.append((name, f"{len(found) // 2}", *cells))
     return Table(
         "Mean error (and bias) of the time of an iteration on one H100",

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import Any
 
 from llmserve_lab.formula.origin import Evidence
-from llmserve_lab.page.assignments import bare, free
+from llmserve_lab.page.assignments import bare, defined, free
+from llmserve_lab.page.derivation import Made, Names
 from llmserve_lab.page.predicted.reach import is_compared, predicting, reaches
 from llmserve_lab.page.predicted.reading import NotebookReader
-
-Made = tuple[str, str, ast.expr]  # a name, the left side as written, what made it
-
 
 Behind = tuple[ast.AST, int | None]  # a piece, and how many assignments before it
 
@@ -24,7 +21,7 @@ Behind = tuple[ast.AST, int | None]  # a piece, and how many assignments before 
 class Chain:
     """The names of a notebook, what its cells have assigned, and their text."""
 
-    names: Mapping[str, Any]
+    names: Names
     made: Sequence[Made]
     codes: Sequence[str] = ()
 
@@ -61,11 +58,4 @@ class Chain:
 
     @cached_property
     def _functions(self) -> dict[str, ast.FunctionDef]:
-        found: dict[str, ast.FunctionDef] = {}
-        for code in self.codes:
-            try:
-                body = ast.parse(code).body
-            except SyntaxError:  # a magic line, say
-                continue
-            found |= {n.name: n for n in body if isinstance(n, ast.FunctionDef)}
-        return found
+        return {each.name: each for code in self.codes for each in defined(code)}

@@ -6,7 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -37,13 +37,9 @@ def plain(found: Any) -> Any:
                 return owner
             found = found.__func__
         elif isinstance(found, type) or not hasattr(found, "__wrapped__"):
-            return getattr(found, "func", found) if _partial(found) else found
+            return found.func if isinstance(found, partial) else found
         else:
             found = found.__wrapped__
-
-
-def _partial(found: Any) -> bool:
-    return type(found).__name__ == "partial"
 
 
 def named(found: Any) -> str:

@@ -89,9 +89,7 @@ class CodeReader:
         ):
             yield made
         # A comprehension's own names are known before what it makes is read.
-        for each in sorted(
-            children, key=lambda x: not isinstance(x, ast.comprehension)
-        ):
+        for each in sorted(children, key=_not_named_yet):
             yield from self._uses(each)
 
     def _learn(self, node: ast.AST) -> None:
