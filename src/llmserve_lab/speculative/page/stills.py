@@ -247,6 +247,6 @@ def batches() -> StaticFigure:
             f"off by up to {best:.0%} on {near.task} (chats), by up to {worst:.0%} on "
             f"{far.task} (summaries), the worst of four tasks."
         ),
-        title="The larger the batch, the less drafts gain, and the least on summaries",
+        title="The larger the batch, the less drafts gain; measured least on summaries",
         name="speculative.batches",
     )
