@@ -24,6 +24,7 @@ MISTAKES: dict[str, dict[str, str]] = {
     "parallelism.predict-layout": {
         "TP 8": "cross the network",
         "TP 4 × DP 2": "Nothing crosses",
+        "TP 2 × DP 4": "A close second",
         "TP 4 × PP 2": "among four GPUs",
         "TP 2 × PP 4": "among two GPUs",
     },

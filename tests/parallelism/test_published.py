@@ -8,7 +8,6 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog.evidence import long_context
 from llmserve_lab.parallelism import published
 from llmserve_lab.parallelism.dealing import pairs_of, zigzag
-from llmserve_lab.parallelism.page import stills
 
 BIG = catalog.model(published.MODEL)
 SHORT, MILLION = long_context.LONG_PREFILLS
@@ -100,37 +99,7 @@ def test_the_utilisation_is_that_of_a_slower_peak() -> None:
     assert published.implied_peak() < 0.85 * 989e12
 
 
-def test_leads_across_servers_are_smaller_than_the_error_across_servers() -> None:
-    """The page sends each of them to be measured; memory alone is counted."""
-    error = max(
-        float(run.seconds) / published.predict(run, way).seconds
-        for run in (SHORT, MILLION)
-        for way in published.TABLED
-    )
-    assert published.across() == pytest.approx(error)
-    copies, pipe = "TP 4 × DP 2", "TP 4 × PP 2"
-    group, big_pipe = map(stills.two_of_eight, ("TP 16", "TP 8 × PP 2"))
-    leads = (
-        stills.first_ms(copies) / stills.first_ms(pipe),
-        stills.decode_ms(copies, 8) / stills.decode_ms("TP 8", 8),
-        stills.decode_ms("TP 8", 256) / stills.decode_ms(copies, 256),
-        stills.decode_ms(pipe, 1000) / stills.decode_ms(copies, 1000),
-        stills.prefill_rate("PP 8") / stills.prefill_rate(copies),
-        big_pipe.prefill_rate(2048) / group.prefill_rate(2048),
-        group.first_token_s(8192, 2048) / big_pipe.first_token_s(8192, 2048),
-        big_pipe.decode(64, 1000).token_s / group.decode(64, 1000).token_s,
-    )
-    assert min(leads) > 1.1 and max(leads) < error
-    sure = (
-        stills.decode_ms("PP 8") / stills.decode_ms("TP 8"),
-        stills.prefill_rate("PP 8") / stills.prefill_rate("TP 8"),
-        stills.prefill_rate("PP 8") / stills.prefill_rate(stills.ONE_PORT),
-    )
-    assert error < 1.9 < min(sure)
-
-
-def test_without_its_bits_a_run_has_two_errors_and_the_larger_counts() -> None:
-    plain, light = (published.predict(SHORT, way) for way in published.TABLED)
-    assert 3.8 / plain.seconds == pytest.approx(1.6, abs=0.05)
-    assert 3.8 / light.seconds == pytest.approx(1.9, abs=0.05)
-    assert published.across() == pytest.approx(3.8 / light.seconds)
+def test_without_its_bits_a_run_has_two_errors_and_16_bits_has_the_smaller() -> None:
+    for run in long_context.LONG_PREFILLS:
+        plain, light = (published.predict(run, way) for way in published.TABLED)
+        assert light.seconds < plain.seconds < float(run.seconds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from llmserve_lab import catalog
@@ -9,8 +11,10 @@ from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
 from llmserve_lab.parallelism.ring_time import (
     BETWEEN,
+    METHODS,
     Passed,
     RingTime,
+    better,
     follow_up_s,
     fresh,
     port_rate,
@@ -88,6 +92,64 @@ def test_a_question_on_a_cached_prompt_waits_less_with_pass_q() -> None:
     q_hop, q_step, q_shown = follow_up_s(60_000, 3_000, 4, "pass-Q")
     assert q_hop < q_step == step
     assert 3 * shown / 4 > q_shown > 0  # its outputs come back in the open
+
+
+def exposed_by_hand(old: int, new: int, ranks: int, method: Passed) -> float:
+    """Seconds of one GPU a rank, hop by hop, from bytes and pairs that are counted."""
+    known, rate = sizes_of(MODEL), port_rate()
+    heads, width = float(known["n_heads"]), float(known["d_head"])
+    flops = float(DEVICE.peak("bf16")) * float(on(DEVICE)["eff_compute"])
+    pairs = new * old + new * new / 2  # of all ranks and all blocks
+    step_s = pairs / ranks**2 * float(known["attn_flops_per_pair"]) / flops
+    rows, kept = new / ranks, (old + new) / ranks
+    numbers = 2 * float(known["n_kv_heads"]) * width * kept
+    if method == "pass-Q":
+        numbers = heads * width * rows
+    hop_s = 2 * MODEL.n_layers * numbers / rate
+    late_s = (ranks - 1) * max(0.0, hop_s - step_s)
+    found = 2 * MODEL.n_layers * heads * (width + 1) * rows / rate  # and a log-sum-exp
+    return late_s + (method == "pass-Q") * (ranks - 1) * found
+
+
+OLD = (0, 100, 3_000, 60_000, 200_000, 2_000_000)
+NEW = (40, 400, 3_000, 6_000, 9_000, 13_000, 14_000, 30_000, 100_000)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 16])
+def test_what_goes_round_exposes_least_and_the_rule_of_the_page_says_which(
+    ranks: int,
+) -> None:
+    """Both are laid out for every old and new; the rule errs only where it says so."""
+    even = float(f.MISS_SHARE.at(sizes_of(MODEL)))
+    enough = limit() / 2
+    chosen = set()
+    for old, new in product(OLD, NEW):
+        times = {m: exposed_by_hand(old, new, ranks, m) for m in METHODS}
+        for method, seconds in times.items():
+            assert follow_up_s(old, new, ranks, method, tp=1)[2] == pytest.approx(
+                seconds, rel=1e-9, abs=1e-12
+            )
+        best = better(old, new, ranks)
+        assert times[best] == pytest.approx(min(times.values()), abs=1e-12)
+        share, rows = new / (old + new), new / ranks
+        crossing = enough * (1 - share / even / 2) / (1 - share / 2)
+        kv = share >= even or rows >= crossing
+        assert (best == "pass-KV") is kv
+        if share >= even or rows >= 1.07 * enough:  # as the main line has it
+            assert best == "pass-KV"
+        chosen.add((share >= even, rows >= enough, best))
+    kv_by_rows, q = (False, True, "pass-KV"), (False, False, "pass-Q")
+    assert {kv_by_rows, q, (True, False, "pass-KV")} <= chosen
+
+
+def test_a_small_share_of_many_tokens_still_hides_pass_kv() -> None:
+    """The example of the page: fewer bytes with pass-Q, less waiting with pass-KV."""
+    old, new = 200_000, 14_000
+    assert new / (old + new) < 0.6 * float(f.MISS_SHARE.at(sizes_of(MODEL)))
+    assert follow_up_s(old, new, 4, "pass-KV")[2] == 0
+    assert follow_up_s(old, new, 4, "pass-Q")[2] > 0.1
+    assert better(old, new, 4) == "pass-KV"
+    assert better(60_000, 3_000, 4) == "pass-Q"
 
 
 def test_a_ring_refuses_what_it_cannot_share() -> None:

@@ -26,7 +26,12 @@ from llmserve_lab.catalog.evidence.serving import (
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.running_example import device, setting
-from llmserve_lab.validation.cache_blocks import PredictedCount, predicted, reserve
+from llmserve_lab.validation.cache_blocks import (
+    PredictedCount,
+    predicted,
+    reserve,
+    working_space,
+)
 from llmserve_lab.validation.cache_blocks import room as room_of
 
 BLOCK = int(float(VLLM_BLOCK))  # tokens
@@ -41,7 +46,7 @@ ENTRY_BYTES = round(
 def beside_bytes() -> Cited:
     """Working space of a GPU: the one constant, fitted to nine."""
     return Cited(
-        mean(reserve(each) for each in BLOCK_COUNTS),
+        working_space(),
         "byte",
         "estimate",
         "mean over nine published counts of KV-cache blocks",

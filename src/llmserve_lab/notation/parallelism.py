@@ -100,7 +100,7 @@ attn_bytes = Positive(
 even_tokens = Positive(
     r"N_{\mathrm{dp}}",
     "token",
-    "cached tokens of a group at which attention takes the same memory cut or not",
+    "cached tokens of a group at which cut and whole attention take the same memory",
 )
 n_servers = Count(
     r"N_{\mathrm{srv}}", "dimensionless", "servers that a tensor-parallel group spans"

@@ -111,7 +111,7 @@ NAMES: dict[str, Named] = {
     "sequence-parallel": Named(
         "sp_reduce_scatter()",
         "vllm/models/common/ops/sequence_parallel.py",
-        "model by model, no option of its own",
+        "model by model; for compiled models a pass, enable_sp in pass_config",
     ),
     "pipeline-parallel": Named("--pipeline-parallel-size", PARALLEL_CONFIG),
     "batches-in-flight": Named(

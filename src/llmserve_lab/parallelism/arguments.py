@@ -21,6 +21,7 @@ from llmserve_lab.catalog import (
 )
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.notation import bytes_act, quantity
+from llmserve_lab.validation.cache_blocks import working_space
 
 BYTES_ACT = PRECISIONS["bf16"].bytes_in(bytes_act.unit)  # rows travel as weights do
 BYTES_KV = PRECISIONS["bf16"].bytes_kv
@@ -45,10 +46,11 @@ def sizes_of(model: ModelShape) -> dict[str, Given]:
 
 
 def on(device: Accelerator) -> dict[str, Given]:
-    """A GPU at the shares that servers reach, with the memory that a server takes."""
+    """A GPU at the shares that servers reach, with its room for weights and cache."""
     usable = device.usable_bytes
-    note = "nine tenths of what a program can allocate"
-    room = Cited(UTILISATION * float(usable), "byte", "estimate", usable.source, note)
+    left = UTILISATION * float(usable) - working_space()
+    note = "nine tenths of what a program can allocate, less working space"
+    room = Cited(left, "byte", "estimate", usable.source, note)
     return {**machine(device, efficiency=running_example.share()), "hbm_bytes": room}
 
 

@@ -25,7 +25,8 @@ class GpuLayout:
     """``replicas`` of the model, each ``tp`` GPUs in each of ``stages`` stages.
 
     A tensor-parallel group may span ``servers``; its all-reduces then go inside each
-    over ``link``, and between them through ``nics`` ports ``between`` of each server.
+    over ``link``, and between them through ``nics`` ports ``between`` of each server,
+    or in one ``flat`` ring of all GPUs.
 
     Raises:
         ValueError: there is no GPU in a stage, no stage, no replica, no port, more
@@ -39,6 +40,7 @@ class GpuLayout:
     between: Link | None = None  # stages and servers, where it is another link
     servers: int = 1
     nics: int = 1
+    flat: bool = False
     model: ModelShape = MODEL
     device: Accelerator = DEVICE
 
@@ -90,12 +92,20 @@ class GpuLayout:
         """Seconds of an all-reduce of so many rows over several servers.
 
         It is NCCL's, whose start and steps were fitted to measured all-reduces; an
-        engine's own kernels do not leave a server.
+        engine's own kernels do not leave a server. In a flat ring every share goes
+        round nearly twice, and at most ``2 servers`` of its hops leave a server.
         """
         sizes, inside = sizes_of(self.model), over(self.link)
         port = over(self.between or self.link)
         steps = {name: nccl().known()[name] for name in ("start_s", "link_latency")}
         nbytes = rows * float(sizes["d_model"]) * float(sizes["bytes_act"])
+        if self.flat:
+            hops, slow = 2 * (self.tp - 1), 2 * self.servers
+            steps_s = (hops - slow) * float(steps["link_latency"])
+            steps_s += slow * float(port["link_latency"])
+            rate = self.nics * float(port["link_bw"]) * float(port["eff_link"])
+            sent_s = hops / self.tp * nbytes / rate
+            return float(steps["start_s"]) + steps_s + sent_s
         return float(
             f.TWO_LEVEL_S.at(
                 {**inside, **steps},
@@ -193,6 +203,7 @@ SERVER = 4  # GPUs of each of the two servers in which the chapter's eight stand
 LAYOUTS = {
     "TP 8": (8, 1, 1),
     "TP 4 × DP 2": (4, 1, 2),
+    "TP 2 × DP 4": (2, 1, 4),
     "TP 4 × PP 2": (4, 2, 1),
     "TP 2 × PP 4": (2, 4, 1),
     "PP 8": (1, 8, 1),

@@ -110,8 +110,7 @@ def the_map() -> Table:
         "requests shared out to the GPUs."
     )
     engine = (
-        f"In vLLM {engines.VERSION}: {options}. Sequence parallelism has none. Its "
-        "pipeline sends two rows for one, so twice the bytes, and its prefill CP is no "
-        "ring: every rank gathers all keys and values."
+        f"In vLLM {engines.VERSION}: {options}. "
+        "Its pipeline sends two rows for one, so twice the bytes."
     )
     return Table("Six ways to cut", columns, rows, [note, engine])

@@ -146,17 +146,6 @@ def table() -> Table:
     return Table("A million tokens on 128 GPUs", columns, rows, notes)
 
 
-@cache
-def across() -> float:
-    """Times as long as predicted, the worst run across servers, by the worse reading.
-
-    Layouts across servers that differ by less are a reason to measure, not a result.
-    """
-    return max(
-        1 / (1 + predict(run, way).error) for run in LONG_PREFILLS for way in TABLED
-    )
-
-
 def least_latency() -> tuple[float, float]:
     """Tokens/s of TP 8 over those of PP 8 for one request: predicted, reported."""
     shape, device = catalog.model(MODEL), catalog.accelerator("h200-sxm")

@@ -19,6 +19,7 @@ from llmserve_lab.parallelism.deployments import SERVER, GpuLayout
 
 BETWEEN = catalog.link("infiniband-ndr")
 Passed = Literal["pass-KV", "pass-Q"]
+METHODS: tuple[Passed, ...] = ("pass-KV", "pass-Q")  # the first where both are even
 
 
 @dataclass(frozen=True)
@@ -79,17 +80,19 @@ def follow_up_s(
 ) -> tuple[float, float, float]:
     """A question on a cached prompt: seconds of a hop, of its attention, exposed.
 
-    What pass-Q found comes back when no computing is left to hide it.
+    The mask hides half of the pairs among the new tokens. What pass-Q found comes back
+    when no computing is left to hide it.
 
     Raises:
         ValueError: no such method, or nothing to share out.
     """
     one_of("method", method, Passed)
-    whole(old=old, new=new, ranks=ranks, tp=tp)
+    whole(old=old, first=0)
+    whole(new=new, ranks=ranks, tp=tp)
     known, cost = sizes_of(MODEL), GpuLayout(tp=tp).cost()
     rate = port_rate(tp)
     mine, block = new / ranks, (old + new) / ranks
-    step_s = cost.pair_s * mine * block
+    step_s = cost.pair_s * mine * (old + new / 2) / ranks
     if method == "pass-KV":
         sent = block * cost.kv_bytes_per_token * cost.kv_copies
         hop_s, back_s = sent / rate, 0.0
@@ -100,3 +103,13 @@ def follow_up_s(
         hop_s = mine * out / rate
         back_s = (ranks - 1) * mine * (whole_trip - out) / rate
     return hop_s, step_s, (ranks - 1) * max(0.0, hop_s - step_s) + back_s
+
+
+def better(old: int, new: int, ranks: int, tp: int = SERVER) -> Passed:
+    """What should go round: the method of which less sending is exposed.
+
+    Raises:
+        ValueError: nothing to share out.
+    """
+    shown = {m: follow_up_s(old, new, ranks, m, tp)[2] for m in METHODS}
+    return min(METHODS, key=shown.__getitem__)

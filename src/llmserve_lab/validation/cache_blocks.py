@@ -54,6 +54,11 @@ def reserve(record: BlockCount) -> float:
     return (UTILISATION * cost.hbm_bytes - taken_bytes) / cost.n_gpus
 
 
+def working_space() -> float:
+    """Bytes of a GPU that servers keep free of both, the mean of all counts."""
+    return mean(reserve(each) for each in BLOCK_COUNTS)
+
+
 def predicted(
     counts: Sequence[BlockCount] = BLOCK_COUNTS,
 ) -> tuple[PredictedCount, ...]:

@@ -102,7 +102,7 @@ EVEN_TOKENS = Formula(
     expr=lambda attn_bytes, n_ranks, kv_bytes_per_token, kv_copies: (
         attn_bytes * (n_ranks - 1) / (kv_bytes_per_token * (kv_copies - 1))
     ),
-    title="Cached tokens at which attention takes the same memory cut or not",
+    title="Cached tokens at which attention takes the same memory, cut or whole",
     source="counted: g − 1 more copies of attention's weights against copies of the "
     "cache less one",
     holds="more ranks than key–value heads, or a latent; also the bytes read in a "

@@ -6,7 +6,7 @@ from llmserve_lab.catalog import LINKS, MODELS, Link, ModelShape
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
-from llmserve_lab.parallelism.arguments import DEVICE, UTILISATION
+from llmserve_lab.parallelism.arguments import DEVICE, on
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, eight
 from llmserve_lab.parallelism.page.stills import eight_gpus
 
@@ -45,7 +45,7 @@ def show(
     """What the layout reaches in decode and in prefill, as a table."""
     chosen = eight(layout, _link(link), _model(model), ports)
     step = chosen.decode(requests, context)
-    room = UTILISATION * float(DEVICE.usable_bytes)
+    room = float(on(DEVICE)["hbm_bytes"])
     first_s = chosen.first_token_s(8192, 2048)
     fits = "it fits" if step.gpu_bytes < room else "it does not fit"
     rows = [

@@ -95,14 +95,18 @@ predict_layout = Question(
     why=lambda: (
         "PP 8: eight chunks are under way, each GPU computes whole layers, and no "
         f"all-reduce is left. {stills.prefill_rate('PP 8'):,.0f} tokens per second, "
-        f"against {stills.prefill_rate('TP 4 × DP 2'):,.0f} for two replicas and "
+        f"against {stills.prefill_rate('TP 2 × DP 4'):,.0f} for four replicas, "
+        f"{stills.prefill_rate('TP 4 × DP 2'):,.0f} for two, and "
         f"{stills.prefill_rate('TP 8'):,.0f} for TP 8."
     ),
     hints=(
         Hint(lambda: 0.0, "All 160 all-reduces of a chunk then cross the network."),
         Hint(lambda: 1.0, "Nothing crosses the network, but all-reduces stay."),
-        Hint(lambda: 2.0, "The all-reduces among four GPUs stay; can they go, too?"),
-        Hint(lambda: 3.0, "Some all-reduces are left, among two GPUs."),
+        Hint(
+            lambda: 2.0, "A close second: some all-reduces are left, in pairs of GPUs."
+        ),
+        Hint(lambda: 3.0, "The all-reduces among four GPUs stay; can they go, too?"),
+        Hint(lambda: 4.0, "Some all-reduces are left, among two GPUs."),
     ),
 )
 bubble = Question(

@@ -22,7 +22,7 @@ def ring_of_blocks() -> StepFigure:
     ranks = play(GPUS)
     return StepFigure(
         name="ring-attention",
-        title="After three hops every GPU has seen every block, and kept its queries",
+        title="Three hops bring each GPU every block",
         scene=Scene(
             x=SceneAxis((-0.4, 10.8), shown=False),
             y=SceneAxis((9.2, -0.5), shown=False),
@@ -35,7 +35,7 @@ def ring_of_blocks() -> StepFigure:
         ),
         logs={LOG: _log(ranks)},
         stills=((LOG, 0), (LOG, 1), (LOG, 3)),
-        start=0,
+        start=GPUS - 1,
         legend={
             "new": "the GPU's own two queries",
             **{
