@@ -42,7 +42,7 @@ ASKED = {
     ],
     "quantization.predict-one": [
         "Llama-3.1-8B", "decodes one request", "1,100 tokens", "one H100",
-        "LM head", "INT4", "stay as they are", "costs nothing",
+        "INT4", "LM head", "stay as they are", "costs nothing",
         "How much faster is a step by the formula that follows",
     ],
     "quantization.predict-prompt": [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.quantization.gptq import columns, gptq, hessian, output_error, rtn
+from llmserve_lab.quantization.page import steps
 from llmserve_lab.quantization.schemes import SCHEMES
 
 RNG = np.random.default_rng(5)
@@ -68,3 +69,15 @@ def test_bad_input_is_named() -> None:
         gptq(np.full((2, 32), np.inf), np.ones((5, 32)), FOUR)
     with pytest.raises(ValueError, match="damping must be positive, got 0"):
         gptq(weight, np.ones((5, 32)), FOUR, damping=0.0)
+
+
+def test_what_gptq_leaves_is_what_each_input_does_by_itself() -> None:
+    """Inputs cut into their mean and the rest: the moves cancel for the mean alone."""
+    weight, rows = steps.small_layer()
+    rounded = list(columns(weight, rows, steps.TOY))[-1].weight
+    mean = np.broadcast_to(rows.mean(axis=1, keepdims=True), rows.shape)
+    common, own, whole = (
+        float(np.linalg.norm(part @ (rounded - weight).T)) for part in
+        (mean, rows - mean, rows)
+    )  # fmt: skip
+    assert common < 0.25 * own and own > 0.95 * whole

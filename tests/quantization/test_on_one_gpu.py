@@ -3,6 +3,7 @@
 import pytest
 
 from llmserve_lab.catalog.evidence.one_h100 import passes
+from llmserve_lab.quantization import measured
 from llmserve_lab.quantization.on_one_gpu import gains, gains_table
 
 
@@ -35,3 +36,16 @@ def test_the_formula_is_below_what_a_gpu_by_itself_gains() -> None:
     """The fitted machine has a server's time for layers and requests in it."""
     assert all(each.formula < each.measured for each in gains())
     assert len(gains_table().rows) == 7
+
+
+def test_the_parts_are_further_off_than_whole_runs() -> None:
+    """The page's table, read back: no row of the H100 is as near as the H200's."""
+    rows = measured.compared_table().rows
+    off: dict[str, list[float]] = {"H200": [], "H100": []}
+    for name, seen, said, *int4 in rows:
+        times = [float(str(each).rstrip("×")) for each in (seen, said)]
+        off[str(name)[:4]].append(times[0] / times[1] - 1)
+        assert ("–" in int4) == str(name).startswith("H100")
+    assert len(off["H200"]) == 3 and len(off["H100"]) == 2
+    assert max(map(abs, off["H200"])) < 0.035 < 0.1 < min(off["H100"])
+    assert off["H100"] == pytest.approx([0.13, 0.28], abs=0.01)

@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.evidence import quantization as papers
-from llmserve_lab.quantization import kv_eviction, measured, outliers, tables
+from llmserve_lab.quantization import (
+    decision,
+    kv_eviction,
+    measured,
+    outliers,
+    tables,
+)
 from llmserve_lab.quantization.page import figures
 from llmserve_lab.quantization.page.controls import BATCHES, CONTEXTS
 from llmserve_lab.quantization.page.forgetting import KEEP, small_head
 from llmserve_lab.quantization.schemes import SCHEMES, quantize
+from llmserve_lab.quantization.speed import Bits
 
 
 def test_no_weight_is_off_by_more_than_half_its_scale() -> None:
@@ -134,3 +141,11 @@ def test_the_kind_of_token_matters_more_than_the_number() -> None:
         few, many = (kv_eviction.kept_by(head, keep) for keep in (32, 128))
         assert head.error(few["observed attention"]) < 0.2
         assert head.error(many["window"]) > 4 * head.error(few["observed attention"])
+
+
+def test_in_the_older_engine_fp8_gains_more_at_32_requests_than_at_two() -> None:
+    """Against the formula, by which its gain only shrinks with the batch."""
+    eight = papers.OLD_GAINS["fp8"]
+    assert float(eight[2]) < float(eight[64]) < float(eight[32])
+    by_formula = [decision.step_gain(Bits("fp8"), batch) for batch in (2, 32, 64)]
+    assert by_formula == sorted(by_formula, reverse=True)

@@ -20,6 +20,7 @@ from llmserve_lab.quantization.speed import (
     overtaken,
     overtaken_between,
     prefill_s,
+    room_line,
     served,
 )
 from llmserve_lab.quantization.tables import (
@@ -232,3 +233,16 @@ def test_the_answers_are_the_prices() -> None:
         questions.stored.answer()
     )
     assert questions.stored.answer() == pytest.approx(2 * tables + 4.5 / 8 * rest)
+
+
+def test_the_room_in_print_is_what_fits_and_follows_from_its_own_digits() -> None:
+    """A calculator on what stands there, whatever the formats."""
+    for bits in (Bits(), Bits("fp8"), Bits("int4", "fp8")):
+        line = room_line(served(bits), context=1100)
+        share, whole, buffers, weights, tokens, each, found = (
+            float(part.replace(",", "")) for part in re.findall(r"[\d.,]+", line)
+        )
+        left = 1e9 * (share * whole - buffers - weights)
+        assert tokens % 16 == 0 and 0 <= tokens - 1100 < 16
+        assert left / (tokens * each) == pytest.approx(found, abs=1.1)
+        assert found == fits(served(bits), context=1100)

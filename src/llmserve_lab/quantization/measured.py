@@ -17,9 +17,12 @@ from llmserve_lab import validation
 from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.page.table import Table
+from llmserve_lab.quantization import on_one_gpu
 from llmserve_lab.quantization.speed import Bits, decode_s, prefill_s, served
 from llmserve_lab.validation import MeasuredRow
 
+KINDS = ("measured", "formula")
+ALONE = ((1, 0), (0, 4096))  # decodes and chunk of the passes that the page names
 ENGINES = {"vllm": "vLLM", "trtllm": "TensorRT-LLM", "sglang": "SGLang"}
 
 
@@ -163,22 +166,26 @@ def prompts_if_decode_kept(weights: str, batch: int) -> float:
     return (1 / rate_gain(weights, batch)[0] - (1 - prompts)) / prompts
 
 
-def rates_table() -> Table:
-    """Table of gains by INT4 and FP8 on one H200, published and by the model."""
-    rows: list[tuple[str | int, ...]] = []
+def compared_table() -> Table:
+    """Table of gains by FP8 and INT4 weights, measured and by the model.
+
+    Whole runs of a server on one H200, and one H100 by itself; none was fitted to.
+    """
+    rows: list[tuple[str, ...]] = []
     for batch in papers.RATES["bf16"]:
         cells: list[str] = []
         for key in ("fp8", "int4"):
             cells += [f"{gain:.2f}×" for gain in rate_gain(key, batch)]
-        rows.append((batch, *cells))
-    columns = (
-        "batch",
-        "FP8 measured",
-        "FP8 formula",
-        "INT4 measured",
-        "INT4 formula",
-    )
-    return Table("Llama-3.1-8B on one H200, TensorRT-LLM 0.15", columns, rows)
+        rows.append((f"H200, batch {batch}", *cells))
+    for each in on_one_gpu.gains():
+        run = each.run
+        if (run.decodes, run.chunk) in ALONE:
+            what = f"prompt of {run.chunk:,}" if run.chunk else "decode, batch 1"
+            cells = [f"{gain:.2f}×" for gain in (each.measured, each.formula)]
+            rows.append((f"H100, {what}", *cells, "–", "–"))
+    columns = ("run", *(f"{key} {kind}" for key in ("FP8", "INT4") for kind in KINDS))
+    caption = "Times as fast as BF16: whole runs on an H200, an H100 by itself"
+    return Table(caption, columns, rows)
 
 
 def accuracy_table() -> Table:

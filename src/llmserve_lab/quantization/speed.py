@@ -188,7 +188,25 @@ def _level(
 
 def room_bytes(gpu: Accelerator) -> float:
     """Bytes for weights and caches: vLLM's default share, less what else it holds."""
-    return UTILISATION * float(gpu.usable_bytes) - float(RESERVED)
+    return UTILISATION * float(gpu.usable_bytes) - buffers_bytes()
+
+
+def buffers_bytes() -> float:
+    """Bytes of the memory's share that vLLM keeps for activations and graphs."""
+    return float(RESERVED)
+
+
+def room_line(cost: IterationCost, *, context: int) -> str:
+    """The sum of :func:`fits` in print: what is left of the share, over a request."""
+    tokens, each = -(-context // 16) * 16, cost.kv_bytes_per_token
+    usable = float(device().usable_bytes)
+    left = UTILISATION * usable - buffers_bytes() - cost.weight_bytes
+    giga = [f"{x / 1e9:.2f}" for x in (usable, buffers_bytes(), cost.weight_bytes)]
+    whole_gpu, buffers, weights = giga
+    return (
+        f"({UTILISATION:.2f} × {whole_gpu} − {buffers} − {weights}) GB / "
+        f"({tokens:,} × {each:,.0f} bytes) = {int(left / tokens / each)}"
+    )
 
 
 def fits(cost: IterationCost, *, context: int) -> int:
@@ -201,7 +219,7 @@ def fits(cost: IterationCost, *, context: int) -> int:
         ValueError: a request has less than a token.
     """
     whole(of="token", context=context)
-    reserved = float(RESERVED)
+    reserved = buffers_bytes()
     try:
         blocks = cost.kv_blocks(utilisation=UTILISATION, reserved_bytes=reserved)
     except ValueError:  # not one block is left

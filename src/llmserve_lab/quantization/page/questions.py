@@ -100,10 +100,10 @@ predict_one = Question(
     kind="predict",
     prompt=(
         "Llama-3.1-8B decodes one request of 1,100 tokens on one H100. The weights of "
-        "its transformer blocks (all layers between embedding and LM head) go from 16 "
-        "bits to INT4 in groups of 128; the embedding table and the LM head (the last "
-        "matrix) stay as they are. Unpacking the codes costs nothing. How much faster "
-        "is a step by the formula that follows?"
+        "its transformer blocks go from 16 bits to INT4 in groups of 128. The "
+        "embedding table (a vector for each token) and the LM head (the last matrix) "
+        "stay as they are. Unpacking the codes costs nothing. How much faster is a "
+        "step by the formula that follows?"
     ),
     choices=SPEEDS,
     answer=lambda: _nearest(gain(Bits("int4"), 1)),

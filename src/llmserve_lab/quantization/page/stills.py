@@ -39,21 +39,21 @@ RUNS: dict[str, tuple[str, Ink, str, float, float]] = {  # the same, and its poi
     "fp8": ("FP8", VERMILLION, "s", 20, 1.37),
 }
 MATRICES = {  # planted outlier columns: what the matrix is like, its ink and dash
-    NUM_OUTLIERS: ("four outlier columns", VERMILLION, (4.6, 0.56), "-"),
-    0: ("no outliers", BLUE, (4.67, 0.125), "--"),
+    NUM_OUTLIERS: ("INT4, four outlier columns", VERMILLION, "-"),
+    0: ("INT4, no outliers", BLUE, "--"),
 }
 GROUP_SIZES = (128, 32, 16)
 GROUP_NAMES = {  # where it is written on the line with outliers
-    "one scale for all": (4.03, 1.2, "left"),
-    "a scale a row": (4.08, 0.85, "left"),
-    "groups of 128": (4.08, 0.54, "right"),
-    "32": (4.53, 0.36, "left"),
-    "groups of 16": (5.17, 0.345, "right"),
+    "one scale for all": (4.04, 2.0, "left"),
+    "a scale a row": (4.08, 1.22, "left"),
+    "groups of 128": (4.19, 0.73, "left"),
+    "of 32": (4.53, 0.4, "left"),
+    "of 16": (5, 0.31, "center"),
 }
 FORMATS_DRAWN = {  # on which panel; where the name stands, by the planted columns
-    "mxfp4": (0, {NUM_OUTLIERS: (4.21, 0.25, "right"), 0: (4.25, 0.083, "center")}),
-    "nvfp4": (0, {NUM_OUTLIERS: (4.56, 0.172, "left"), 0: (4.5, 0.069, "center")}),
-    "fp8": (1, {0: (7.98, 0.0265, "right")}),
+    "mxfp4": (0, {NUM_OUTLIERS: (4.21, 0.25, "right"), 0: (4.25, 0.075, "center")}),
+    "nvfp4": (0, {NUM_OUTLIERS: (4.56, 0.172, "left"), 0: (4.5, 0.061, "center")}),
+    "fp8": (1, {0: (7.96, 0.0265, "right")}),
     "int8": (1, {NUM_OUTLIERS: (7.98, 0.0695, "right"), 0: (7.98, 0.0074, "right")}),
 }
 POLICIES = {"window": GREY, "window with sinks": VERMILLION, "observed attention": BLUE}
@@ -129,22 +129,24 @@ def groups() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (few, eight) = plt.subplots(
-        1, 2, figsize=(5.2, 2.75), sharey=True, width_ratios=(3.4, 1)
+        1, 2, figsize=(5.2, 2.9), sharey=True, width_ratios=(3.4, 1)
     )
     bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, *GROUP_SIZES))]
-    for num, (name, ink, place, way) in MATRICES.items():
+    for num, (name, ink, way) in MATRICES.items():
         errors = outliers.by_group(outliers.matrix(num_outliers=num))
-        few.plot(bits, list(errors.values()), "o" + way, color=ink.light, ms=4)
-        few.text(*place, name, color=ink.light, va="center")
+        few.plot(bits, list(errors.values()), "o" + way, color=ink.light, ms=4,
+                 label=name)  # fmt: skip
         for key, (panel, places) in FORMATS_DRAWN.items():
             on = (few, eight)[panel]
             x, y = outliers.by_scheme(key, num_outliers=num)
-            on.plot([x], [y], "D", color=ink.light, ms=6)
+            both = len(places) == 1  # points that nearly coincide: one in a ring
+            on.plot([x], [y], "D", color=ink.light, ms=9 if both and num else 6)
             if num in places:
                 *where, side = places[num]
-                said = SCHEMES[key].name.split()[0]
-                shade = INK if len(places) == 1 else ink
+                said = SCHEMES[key].name.split()[0] + (", both" if both else "")
+                shade = INK if both else ink
                 on.text(*where, said, color=shade.light, ha=side, va="center")
+    figure.legend(loc="outside upper center", ncols=2)
     for name, (*where, side) in GROUP_NAMES.items():
         few.text(*where, name, color=VERMILLION.light, ha=side, va="center")
     spoilt = list(outliers.by_group(outliers.matrix()).values())
@@ -152,7 +154,7 @@ def groups() -> StaticFigure:
     eight.set(xlim=(7.7, 8.35))
     eight.spines["left"].set_visible(False)
     eight.tick_params(left=False)
-    few.set(yscale="log", ylim=(0.005, 1.6))
+    few.set(yscale="log", ylim=(0.005, 2.9))
     few.set_yticks([0.01, 0.03, 0.1, 0.3, 1])
     few.set_xticks([4, 4.5, 5])
     eight.set_xticks([8])
@@ -166,7 +168,7 @@ def groups() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Lines: INT4. Without outliers (like most weights) the error falls from "
+            f"Without outliers (like most weights) the error falls from "
             f"{usual[first]:.0%} to {usual[last]:.0%}, with four outlier columns (like "
             f"activations) from {spoilt[0]:.0%} to {spoilt[-1]:.0%}. Diamonds: other "
             f"formats on the same two matrices; the two of FP8 coincide. The axis is "
@@ -236,6 +238,7 @@ def gains() -> StaticFigure:
     level, least, most = _lines(panels["step"])
     _newer(panels["newer"])
     _older(panels["older"])
+    panels["older"].tick_params(labelleft=True)
     figure.supylabel("times as fast as 16 bits", fontsize=9.5, color=GREY.light)
     figure.supxlabel("requests in the batch (log)", fontsize=9.5, color=GREY.light)
     return StaticFigure.of(
@@ -244,10 +247,11 @@ def gains() -> StaticFigure:
             f"Above, a decode step, {TOKENS:,} tokens a request, unpacking free: INT4 "
             f"and FP8 are level at {level} requests (dotted), by other assumptions at "
             f"{least} to {most} (pale). Below, whole runs with prompts in two versions "
-            f"of NVIDIA's engine; dashed, the formula for the same runs."
+            f"of NVIDIA's engine, left Llama-3.1-8B, right Llama-3-8B; dashed, the "
+            f"formula for the same runs."
         ),
-        title="As the batch grows, few-bit weights gain less and an FP8 cache more; "
-        "measured, INT4 can even lose",
+        title="By the formula INT4 and FP8 weights gain less as the batch grows; "
+        "measured, FP8 need not, and INT4 can even lose",
         name="quantization.gains",
     )
 
