@@ -71,6 +71,24 @@ def _degree(pair: tuple[MeasuredRow, float]) -> int:
     return pair[0].tp
 
 
+def like_the_first(n_gpus: int, *, clients: int, length: int) -> Doubling:
+    """The doubling of vLLM on H100s at so many requests, prompt and answer as long.
+
+    Raises:
+        ValueError: it was not measured.
+    """
+    (found, *_) = [
+        each
+        for each in by_degree(n_gpus)
+        if "h100" in each.row.server
+        and (each.row.prompt_len, each.row.output_len) == (length, length)
+        and each.row.clients == clients
+    ] or [None]
+    if found is None:
+        raise ValueError(f"clients must be a measured load, got {clients!r}")
+    return found
+
+
 def num_rows() -> int:
     """Measured rows of Llama-70B."""
     return sum(row.model == MEASURED for row in dense_rows())
@@ -94,6 +112,12 @@ def mean_error(found: Sequence[Doubling]) -> float:
 def worse() -> int:
     """Pairs of which the larger group was measured to be slower."""
     return sum(each.measured < 1 for each in doublings())
+
+
+def errors_of(found: Sequence[Doubling]) -> tuple[float, float]:
+    """The tenth and the ninetieth percentile of the errors of predicted gains."""
+    low, high = np.percentile([each.error for each in found], [10, 90])
+    return float(low), float(high)
 
 
 def spread(found: Sequence[Doubling]) -> str:
