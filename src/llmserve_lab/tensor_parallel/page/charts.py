@@ -124,7 +124,7 @@ def all_reduce() -> Any:
         "one_shot_s": "one-shot",
         "in_switch_s": "in-switch",
     }
-    places = {"all_reduce_s": 0.22, "one_shot_s": 0.68, "in_switch_s": 0.36}
+    places = {"all_reduce_s": 0.385, "one_shot_s": 0.68, "in_switch_s": 0.36}
     lines = [
         Drawn(
             names[name],
