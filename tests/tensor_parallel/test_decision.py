@@ -113,12 +113,12 @@ def test_one_fixed_time_serves_every_number_of_gpus(n_gpus: int) -> None:
 def test_half_the_bytes_gain_less() -> None:
     """By hand as by the measured pair's own prediction, and less than in BF16."""
     by_hand = worked.eight_bit_ms(4) / worked.eight_bit_ms(8)
-    pair = published.like_the_first(8, clients=4, length=1024)
+    pair = published.on_h100s(8, clients=4, length=1024)
     assert by_hand == pytest.approx(pair.predicted, rel=0.02)
     assert pair.predicted == pytest.approx(pair.measured, rel=0.04)
     assert by_hand < worked.iteration_s(4) / worked.iteration_s(8)
     with pytest.raises(ValueError, match="clients must be a measured load"):
-        published.like_the_first(8, clients=3, length=1024)
+        published.on_h100s(8, clients=3, length=1024)
 
 
 def test_the_load_of_the_measurement_fits_two_gpus() -> None:

@@ -71,22 +71,19 @@ def _degree(pair: tuple[MeasuredRow, float]) -> int:
     return pair[0].tp
 
 
-def like_the_first(n_gpus: int, *, clients: int, length: int) -> Doubling:
+def on_h100s(n_gpus: int, *, clients: int, length: int) -> Doubling:
     """The doubling of vLLM on H100s at so many requests, prompt and answer as long.
 
     Raises:
         ValueError: it was not measured.
     """
-    (found, *_) = [
-        each
-        for each in by_degree(n_gpus)
-        if "h100" in each.row.server
-        and (each.row.prompt_len, each.row.output_len) == (length, length)
-        and each.row.clients == clients
-    ] or [None]
-    if found is None:
-        raise ValueError(f"clients must be a measured load, got {clients!r}")
-    return found
+    load = ("h100-sxm", "vllm", length, length, clients)
+    for each in by_degree(n_gpus):
+        row = each.row
+        lengths = (row.prompt_len, row.output_len)
+        if (row.system, row.engine, *lengths, row.clients) == load:
+            return each
+    raise ValueError(f"clients must be a measured load, got {clients!r}")
 
 
 def num_rows() -> int:

@@ -197,6 +197,6 @@ def all_reduce() -> LiveFigure:
             "{n_rows} of Llama-3.1-70B: vectors of {hidden_bytes}. To add it up on "
             "{n_ranks} × H100 takes {one_shot_s} in one shot, {in_switch_s} in the "
             "switch and {all_reduce_s} by NCCL. Dotted verticals: sizes at which vLLM "
-            "0.33.0 changes from one way to the next."
+            "0.33.0 without FlashInfer changes from one way to the next."
         ),
     )
