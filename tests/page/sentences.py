@@ -133,7 +133,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "chunk held_bytes"
     ),
     "tensor_parallel.all_reduce": (
-        "chunk hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s"
+        "n_rows hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s"
     ),
     "tensor_parallel.tp_time": (
         "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "

@@ -173,10 +173,10 @@ KEPT: dict[str, list[str]] = {
         "n_help n_priced ‘worse by’ helps ‘more checked’",
     ],
     "tensor_parallel": [
-        "calls ‘more for’",
-        "‘less than’ nccl_row nccl_seen shot_row",
+        "calls",
+        "‘less than’ shot_row nccl_seen",
         "‘Above turn_rows’ turn_rows ‘faster than’ vllm_kib",
-        "hand_beside ‘not from’ gain_eight ‘with quantized’ gain_4 predicted_4",
+        "‘not from’ ‘with quantized’ gain_4 predicted_4 gain_eight ‘not measured’",
         "fit_two usual fit_eight ‘most checked’",
     ],
     "varlen_batching": [

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from llmserve_lab import catalog, running_example
-from llmserve_lab.catalog.evidence import one_h100
+from llmserve_lab import running_example
+from llmserve_lab.catalog.evidence.collectives import ENGINE_LIMITS
+from llmserve_lab.collectives import calibration
 from llmserve_lab.engine import IterationLoad
-from llmserve_lab.tensor_parallel import commands
+from llmserve_lab.tensor_parallel import commands, fixed_time, published
 from llmserve_lab.tensor_parallel import worked_example as worked
-from llmserve_lab.tensor_parallel.arguments import DEFAULT, DEVICE, MODEL, served
+from llmserve_lab.tensor_parallel.arguments import (
+    DEFAULT,
+    DEVICE,
+    MODEL,
+    all_reduce_times,
+)
 from llmserve_lab.tensor_parallel.page import decision, stills
 
+ERRORS = [each.error for each in published.by_degree(8)]
 USUAL = running_example.PROMPT + running_example.ANSWER
 
 
@@ -42,24 +49,83 @@ def test_without_host_time_and_bytes_one_group_stays_ahead_longer() -> None:
     assert token_s(8, change) - saved < token_s(4, change // 2)
 
 
-def test_what_a_bare_layer_takes_is_mostly_its_products() -> None:
-    """Measured alone, they miss the fitted bandwidth by more than half of it."""
-    known = served(catalog.model("llama-3.1-8b"), DEVICE)
-    per_s = float(known["hbm_bw"]) * float(known["eff_mem"])
-    missed = sum(
-        float(each.seconds) - each.traffic_bytes / per_s
-        for each in one_h100.products()
-        if each.rows == 1 and each.precision == "bf16" and each.matrix != "head"
+@pytest.mark.parametrize("end", [0, 1])
+def test_an_error_of_the_gain_moves_the_change(end: int) -> None:
+    """At either end one group is ahead or behind by just what it was off elsewhere."""
+    change, error = decision.change_range()[end], sorted(ERRORS)[(-12, 11)[end]]
+    ahead = token_s(4, change // 2) / token_s(8, change) - 1
+    assert ahead == pytest.approx(error, abs=0.01)
+    assert (change < decision.change_over()) is (error > 0)
+
+
+def test_counted_as_the_engine_adds_up_it_changes_within_the_range() -> None:
+    """The bytes of vLLM's own ways in place of those of a ring, beyond a start."""
+
+    def own_s(tp: int, batch: int) -> float:
+        nbytes, limits = batch * worked.row_bytes(), ENGINE_LIMITS[tp]
+        way = "one_shot_s" if nbytes < float(limits.one_shot) else "two_shot_s"
+        way = "in_switch_s" if nbytes >= float(limits.two_shot) else way
+        reduce_s = all_reduce_times(tp, nbytes)[way] - calibration.one_shot().start_s
+        rest = token_s(tp, batch) - worked.ring_part_s(tp, batch)
+        return rest + 2 * MODEL.n_layers * reduce_s
+
+    low, high = decision.change_range()
+    batch = next(n for n in range(2, 999, 2) if own_s(8, n) > own_s(4, n // 2))
+    assert low < batch < 1.03 * high
+
+
+def test_a_product_starts_as_long_whatever_it_reads() -> None:
+    """A line from the lightest and the heaviest product meets the two between."""
+    first, *between, last = sorted(
+        fixed_time.layer_products(), key=lambda each: each.traffic_bytes
     )
-    bare = worked.bare_layer_s()
-    assert bare / 2 < missed < bare < float(DEFAULT["layer_s"])
+    gap = last.traffic_bytes - first.traffic_bytes
+    slope = (float(last.seconds) - float(first.seconds)) / gap
+    start = float(first.seconds) - slope * first.traffic_bytes
+    for each in between:
+        line = start + slope * each.traffic_bytes
+        assert float(each.seconds) == pytest.approx(line, rel=0.03)
+    found = fixed_time.product_line()
+    assert found.start_s == pytest.approx(start, rel=0.15)
+    bare = fixed_time.bare_layer_s()
+    assert found.n_products * found.start_s < bare < float(DEFAULT["layer_s"])
+
+
+def test_the_small_model_has_matrices_of_a_quarter() -> None:
+    """Those of a layer of Llama-3.1-8B, beside a quarter of Llama-3.1-70B's."""
+    small, heads = fixed_time.SHAPE, MODEL.attention
+    for each in fixed_time.layer_products():
+        whole = {
+            "qkv": MODEL.d_model * (heads.n_heads + 2 * 8) * heads.d_head,
+            "out": MODEL.d_model * heads.n_heads * heads.d_head,
+            "gate and up": 2 * MODEL.d_model * MODEL.ffn.d_ff,
+            "down": MODEL.d_model * MODEL.ffn.d_ff,
+        }[each.matrix]
+        assert each.n_in * each.n_out == pytest.approx(whole / 4, rel=0.25)
+    assert small.ffn.d_ff * small.d_model == MODEL.ffn.d_ff * MODEL.d_model / 4
+
+
+@pytest.mark.parametrize("n_gpus", [1, 2, 4, 8])
+def test_one_fixed_time_serves_every_number_of_gpus(n_gpus: int) -> None:
+    assert abs(worked.served_error(n_gpus)) < 0.035
+
+
+def test_half_the_bytes_gain_less() -> None:
+    """By hand as by the measured pair's own prediction, and less than in BF16."""
+    by_hand = worked.eight_bit_ms(4) / worked.eight_bit_ms(8)
+    pair = published.on_h100s(8, clients=4, length=1024)
+    assert by_hand == pytest.approx(pair.predicted, rel=0.02)
+    assert pair.predicted == pytest.approx(pair.measured, rel=0.04)
+    assert by_hand < worked.iteration_s(4) / worked.iteration_s(8)
+    with pytest.raises(ValueError, match="clients must be a measured load"):
+        published.on_h100s(8, clients=3, length=1024)
 
 
 def test_the_load_of_the_measurement_fits_two_gpus() -> None:
     clients = 16
     assert clients * USUAL < worked.cached_tokens(2) < 2 * clients * USUAL
     said = commands.bench(prompt=1000, answer=200, num_prompts=1, clients=clients)
-    assert said.endswith(f"--max-concurrency {clients}")
+    assert said.endswith(f"--max-concurrency {clients}") and "--ignore-eos" in said
 
 
 @pytest.mark.parametrize("n_gpus", [2, 4, 8])

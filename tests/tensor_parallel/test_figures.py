@@ -116,6 +116,31 @@ def test_two_groups_read_more_prompts_and_one_group_reads_each_sooner() -> None:
         assert one < two < 2 * one
 
 
+def test_prompts_read_together_pay_the_layers_once() -> None:
+    """So both ways read more a second, and one group more of what it lacks."""
+    one, two = ([n / worked.prefill_s(g, prompts=n) for n in (1, 8)] for g in (8, 4))
+    assert one[1] > one[0] and two[1] > two[0]
+    assert one[0] / two[0] < one[1] / two[1] < 2
+    layers = 4 * 80 * float(DEFAULT["layer_s"])
+    apart = 8 * worked.prefill_s(8) - worked.prefill_s(8, prompts=8)
+    reading = worked.weights_gb(8) * 1e9 / float(DEFAULT["hbm_bw"])
+    hidden = float(DEFAULT["overlap"]) * reading / float(DEFAULT["eff_mem"])
+    assert apart == pytest.approx(7 * (layers + hidden))
+
+
+@pytest.mark.parametrize("log", list(ring_steps.COLLECTIVES))
+def test_a_cell_is_called_complete_just_where_its_sum_is(log: str) -> None:
+    figure = ring_steps.collectives_on_four()
+    sums = np.array(ring_trace.numbers(4), dtype=float).sum(axis=0)
+    for frame, told in enumerate(figure.logs[log].frames):
+        cells: list[dict[str, Any]] = shown(figure, log, "cells", frame)
+        x, y = ring_steps.PLACES[0]
+        mine = [row for row in cells if row["y"] == y and x <= row["x"] < x + 4]
+        whole = [row for row in mine if row["text"] == f"{sums[int(row['x'])]:g}"]
+        assert [row for row in mine if row["ink"] == "new"] == whole
+        assert told.counters[2] == len(whole)
+
+
 def test_the_small_parts_of_a_token_add_up() -> None:
     for gpus in (4, 8):
         rest = worked.iteration_s(gpus) - 80 * float(DEFAULT["layer_s"])
@@ -217,7 +242,10 @@ def test_two_groups_read_twice_as_many_prompts_as_one_of_them() -> None:
     prompt = running_example.PROMPT
     times, rates = (
         [float(str(cell).split()[0].replace(",", "")) for cell in rows[name][1:3]]
-        for name in (f"prompt of {prompt:,}, ms", f"prompts of {prompt:,} a second")
+        for name in (
+            f"prompt of {prompt:,}, ms",
+            f"prompts of {prompt:,} a second, one at a time",
+        )
     )
     for groups, took_ms, rate in zip((1, 2), times, rates, strict=True):
         assert rate == pytest.approx(groups * 1e3 / took_ms, rel=0.02)

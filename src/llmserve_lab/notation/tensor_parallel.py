@@ -11,15 +11,19 @@ gathered_tensor_bytes = Positive(
     r"Q_{\mathrm{4}}", "byte", "bytes of the four tensors that a block gathers"
 )
 gathered_bytes = Quantity(
-    r"Q_{\mathrm{A}}", "byte", "bytes that leave a rank in a block, A everywhere"
+    r"Q_{\mathrm{col}}",
+    "byte",
+    "bytes that leave a rank in a block, columns everywhere",
 )
 paired_bytes = Quantity(
-    r"Q_{\mathrm{AB}}", "byte", "bytes that leave a rank in a block, A then B"
+    r"Q_{\mathrm{pair}}",
+    "byte",
+    "bytes that leave a rank in a block, columns, then rows",
 )
 paired_share = Positive(
-    r"\rho_{\mathrm{AB}}",
+    r"\rho_{\mathrm{tp}}",
     "dimensionless",
-    "bytes of A then B over those of A everywhere",
+    "bytes of columns, then rows over those of columns everywhere",
 )
 score_bytes = Positive(r"Q_{\mathrm{s}}", "byte", "bytes of all scores of a layer")
 score_rows = Positive(

@@ -42,21 +42,21 @@ class Strategy:
 def gather_narrow_gather(
     rank: Rank, name: str, part: Array, layer: Layer, log: Log
 ) -> Array:
-    """A after A: [n, k/g] → [n, k] → [n, d/g] → [n, d], two gathers."""
+    """Columns after columns: [n, k/g] → [n, k] → [n, d/g] → [n, d], two gathers."""
     whole = log("all-gather", part.shape, rank.all_gather(part, axis=1))
     weight = layer[name]
     some = linear(whole, weight, layer.get(f"{name}.bias"))
-    log(f"{name} (A)", whole.shape, some, weight)
+    log(f"{name} (columns)", whole.shape, some, weight)
     return log("all-gather", some.shape, rank.all_gather(some, axis=1))
 
 
 def narrow_and_reduce(
     rank: Rank, name: str, part: Array, layer: Layer, log: Log
 ) -> Array:
-    """B after A: [n, k/g] → [n, d], a partial sum, one all-reduce."""
+    """Rows after columns: [n, k/g] → [n, d], a partial sum, one all-reduce."""
     weight = layer[name]
     partial = linear(part, weight, layer.get(f"{name}.bias"))
-    log(f"{name} (B)", part.shape, partial, weight, "partial sum")
+    log(f"{name} (rows)", part.shape, partial, weight, "partial sum")
     return log("all-reduce", partial.shape, rank.all_reduce(partial))
 
 
@@ -131,7 +131,7 @@ def _attend(
     flat = np.concatenate([merge_heads(part) for part in (query, key, value)], axis=1)
     first = rank.index * query.shape[1] + 1
     heads = f"heads {first}–{first + query.shape[1] - 1}"
-    log("QKV projection (A)", rows.shape, flat, fused, heads)
+    log("QKV projection (columns)", rows.shape, flat, fused, heads)
     mixed = merge_heads(view.attend(query, key, value))
     return log("attention", flat.shape, mixed, remark=heads)
 
@@ -139,10 +139,13 @@ def _attend(
 def _widen(rows: Array, layer: Layer, log: Log) -> Array:
     """Rows [n, d] → the rank's features [n, d_ff/g], bent; nothing is sent."""
     wide = log(
-        "up_proj (A)", rows.shape, linear(rows, layer["up_proj"]), layer["up_proj"]
+        "up_proj (columns)",
+        rows.shape,
+        linear(rows, layer["up_proj"]),
+        layer["up_proj"],
     )
     if "gate_proj" not in layer:
         return log("GeLU", wide.shape, gelu(wide))
     gate = linear(rows, layer["gate_proj"])
-    log("gate_proj (A)", rows.shape, gate, layer["gate_proj"])
+    log("gate_proj (columns)", rows.shape, gate, layer["gate_proj"])
     return log("SiLU(gate) ⊙ up", gate.shape, silu(gate) * wide)

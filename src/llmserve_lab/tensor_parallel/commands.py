@@ -21,6 +21,6 @@ def bench(*, prompt: int, answer: int, num_prompts: int, clients: int) -> str:
     return (
         f"vllm bench serve --model {MODEL} \\\n"
         f"  --dataset-name random --random-input-len {prompt} \\\n"
-        f"  --random-output-len {answer} --num-prompts {num_prompts} \\\n"
-        f"  --max-concurrency {clients}"
+        f"  --random-output-len {answer} --ignore-eos \\\n"
+        f"  --num-prompts {num_prompts} --max-concurrency {clients}"
     )

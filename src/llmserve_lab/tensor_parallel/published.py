@@ -71,6 +71,21 @@ def _degree(pair: tuple[MeasuredRow, float]) -> int:
     return pair[0].tp
 
 
+def on_h100s(n_gpus: int, *, clients: int, length: int) -> Doubling:
+    """The doubling of vLLM on H100s at so many requests, prompt and answer as long.
+
+    Raises:
+        ValueError: it was not measured.
+    """
+    load = ("h100-sxm", "vllm", length, length, clients)
+    for each in by_degree(n_gpus):
+        row = each.row
+        lengths = (row.prompt_len, row.output_len)
+        if (row.system, row.engine, *lengths, row.clients) == load:
+            return each
+    raise ValueError(f"clients must be a measured load, got {clients!r}")
+
+
 def num_rows() -> int:
     """Measured rows of Llama-70B."""
     return sum(row.model == MEASURED for row in dense_rows())
@@ -94,6 +109,12 @@ def mean_error(found: Sequence[Doubling]) -> float:
 def worse() -> int:
     """Pairs of which the larger group was measured to be slower."""
     return sum(each.measured < 1 for each in doublings())
+
+
+def errors_of(found: Sequence[Doubling]) -> tuple[float, float]:
+    """The tenth and the ninetieth percentile of the errors of predicted gains."""
+    low, high = np.percentile([each.error for each in found], [10, 90])
+    return float(low), float(high)
 
 
 def spread(found: Sequence[Doubling]) -> str:

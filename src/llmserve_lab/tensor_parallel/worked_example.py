@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab import catalog
-from llmserve_lab.catalog.evidence import one_h100
 from llmserve_lab.catalog.evidence.collectives import NCCL_RUNS
 from llmserve_lab.checks import whole
 from llmserve_lab.collectives import calibration
@@ -32,14 +30,12 @@ from llmserve_lab.validation import dense_rows
 from llmserve_lab.validation.constants import record
 
 VLLM = engines.VERSION
-CONTEXT_LIMIT = 16_384  # of the command line: shorter than what two GPUs have room for
 WAYS = {
     "NCCL": calibration.nccl,
     "one-shot": calibration.one_shot,
     "two-shot": calibration.two_shot,
     "in-switch": calibration.in_switch,
 }
-BARE_CONTEXT = 1100  # tokens cached in the bare passes nearest to the usual request
 MICRO, GIGA, MILLI = 1e-6, 1e9, 1e-3
 
 
@@ -64,10 +60,12 @@ def reduces_s(n_gpus: float, *, rows: float = 1.0, way: str = "fastest_s") -> fl
     return float(f.LINK_S.at(DEFAULT, fastest_s=one))
 
 
-def prefill_s(n_gpus: float, prompt: int = PROMPT, of: Formula = f.TP_S) -> float:
-    """Seconds of an iteration that reads a prompt, or of a part of it."""
+def prefill_s(
+    n_gpus: float, prompt: int = PROMPT, of: Formula = f.TP_S, *, prompts: int = 1
+) -> float:
+    """Seconds of an iteration that reads so many prompts, or of a part of it."""
     known = served(MODEL, DEVICE, launches=4.0)
-    size = {"batch": 1.0, "chunk": float(prompt), "context": 0.0}
+    size = {"batch": float(prompts), "chunk": float(prompt), "context": 0.0}
     return float(of.at(known, size, n_ranks=float(n_gpus)))
 
 
@@ -187,28 +185,21 @@ def tail_pairs(n_gpus: int = 8) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def one_gpu_error() -> float:
-    """Mean error of the predicted times per token of Llama-70B on one GPU."""
+def served_error(n_gpus: int) -> float:
+    """Mean error of the predicted times per token of Llama-70B on so many GPUs.
+
+    Raises:
+        ValueError: none was measured on so many GPUs.
+    """
     errors = record()["errors"]["tpot"]
     found = [
         error
         for row, error in zip(dense_rows(), errors, strict=True)
-        if (row.model, row.tp) == (MEASURED, 1)
+        if (row.model, row.tp) == (MEASURED, n_gpus)
     ]
+    if not found:
+        raise ValueError(f"n_gpus must be a measured number of GPUs, got {n_gpus!r}")
     return float(np.mean(found))
-
-
-def bare_layer_s() -> float:
-    """Seconds that a layer takes beside its work on one H100 without a server.
-
-    Measured decode passes of one request of Llama-3.1-8B, less the work that is
-    predicted for them: what the fitted ``layer_s`` holds, without a server's part.
-    """
-    shape, context = catalog.model("llama-3.1-8b"), float(BARE_CONTEXT)
-    took_s = one_h100.mean_seconds()[one_h100.PassSize(1, BARE_CONTEXT, 0, 0)]
-    size = {"batch": 1.0, "chunk": 1.0, "context": context, "n_ranks": 1.0}
-    work = float(f.RANK_S.at(served(shape, DEVICE), size))
-    return (took_s - work) / shape.n_layers
 
 
 def measured_nccl_s(n_gpus: int = 8) -> float:
@@ -234,6 +225,12 @@ def token(n_gpus: int = 4) -> dict[str, float]:
         "other": round(total - weights - beside, 2),
         "sum": total,
     }
+
+
+def eight_bit_ms(n_gpus: int) -> float:
+    """By hand: half the bytes of each weight, and the layers' fixed time, in ms."""
+    part = token(n_gpus)
+    return round(round(part["weights"] / 2, 2) + part["beside"], 2)
 
 
 def weights_gb(n_gpus: int = 1) -> float:

@@ -40,7 +40,7 @@ GATHERED_TENSOR_BYTES = Formula(
         bytes_act * n_rows * (one_query * n_heads * d_head + 2 * d_model + d_ff)
     ),
     uses=(N_ROWS,),
-    title="Tensors gathered in a block, A everywhere",
+    title="Tensors gathered in a block, columns everywhere",
     source=f"{ARTICLE}, §2",
     holds="before and after the output projection, before and after FFN-down",
 )
@@ -49,7 +49,7 @@ GATHERED_BYTES = Formula(
     expr=lambda: at(GATHER_BYTES, tensor_bytes=q.gathered_tensor_bytes),
     uses=(GATHERED_TENSOR_BYTES,),
     derived=True,
-    title="Bytes that leave a rank, A everywhere",
+    title="Bytes that leave a rank, columns everywhere",
     source=(
         "[gather_bytes](#eq-gather_bytes) with "
         "[gathered_tensor_bytes](#eq-gathered_tensor_bytes)"
@@ -61,7 +61,7 @@ PAIRED_BYTES = Formula(
     expr=lambda: 2 * at(ALL_REDUCE_BYTES, tensor_bytes=q.hidden_bytes),
     uses=(HIDDEN_BYTES,),
     derived=True,
-    title="Bytes that leave a rank, A then B",
+    title="Bytes that leave a rank, columns, then rows",
     source=(
         "[all_reduce_bytes](#eq-all_reduce_bytes), twice, with "
         "[hidden_bytes](#eq-hidden_bytes)"
@@ -72,7 +72,7 @@ PAIRED_SHARE = Formula(
     result=q.paired_share,
     expr=lambda: (symbolic(PAIRED_BYTES) / symbolic(GATHERED_BYTES)).cancel(),
     derived=True,
-    title="Bytes of A then B over A everywhere",
+    title="Bytes of columns, then rows over columns everywhere",
     source="[paired_bytes](#eq-paired_bytes) over [gathered_bytes](#eq-gathered_bytes)",
     holds="two ranks or more; how many does not matter",
 )

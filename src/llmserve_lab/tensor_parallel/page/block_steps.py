@@ -23,14 +23,14 @@ LOGS = {
 SHORT = {
     "input": "input",
     "norm (redundant)": "norm",
-    "QKV projection (A)": "Q, K, V",
+    "QKV projection (columns)": "Q, K, V",
     "attention": "attention",
-    "o_proj (A)": "output",
-    "o_proj (B)": "output",
-    "up_proj (A)": "FFN up",
+    "o_proj (columns)": "output",
+    "o_proj (rows)": "output",
+    "up_proj (columns)": "FFN up",
     "GeLU": "GeLU",
-    "down_proj (A)": "FFN down",
-    "down_proj (B)": "FFN down",
+    "down_proj (columns)": "FFN down",
+    "down_proj (rows)": "FFN down",
     "+ residual": "residual",
     "all-gather": "all-gather",
     "all-reduce": "all-reduce",
@@ -38,14 +38,14 @@ SHORT = {
 WORDS = {
     "input": "The token vectors enter: both GPUs have them whole",
     "norm (redundant)": "Norm: each GPU normalises its own copy, nothing is sent",
-    "QKV projection (A)": "Queries, keys and values, column-parallel: own heads only",
+    "QKV projection (columns)": "Queries, keys, values, column-parallel: own heads",
     "attention": "Attention: each GPU mixes the values of its own heads",
-    "o_proj (A)": "Output projection, column-parallel",
-    "o_proj (B)": "Output projection, row-parallel: every output, in part",
-    "up_proj (A)": "FFN up, column-parallel: a part of the wide features",
+    "o_proj (columns)": "Output projection, column-parallel",
+    "o_proj (rows)": "Output projection, row-parallel: every output, in part",
+    "up_proj (columns)": "FFN up, column-parallel: a part of the wide features",
     "GeLU": "GeLU: each number alone, so a part suffices",
-    "down_proj (A)": "FFN down, column-parallel",
-    "down_proj (B)": "FFN down, row-parallel: every output, in part",
+    "down_proj (columns)": "FFN down, column-parallel",
+    "down_proj (rows)": "FFN down, row-parallel: every output, in part",
     "+ residual": "The residual is added: both GPUs have the vectors whole",
     "all-gather": "All-gather: the parts are sent, both GPUs have them whole",
     "all-reduce": "All-reduce: the parts of each sum are added on both GPUs",
@@ -68,11 +68,11 @@ def block_on_two() -> StepFigure:
                 Labels(table="words"),
                 Labels(table="here", align="left"),
             ),
-            height=18 * (_longest(logs) + 2),
+            height=17 * (_longest(logs) + 2),
         ),
         logs=logs,
         stills=((first, 2), (first, 4), (first, 5)),
-        start=5,
+        start=len(logs[first].frames) - 1,
         legend={
             "new": "complete numbers",
             "compute": "part of a sum",
@@ -111,7 +111,7 @@ def _log(strategy: str) -> StepLog:
             rows += [{**part, "since": number} for part in held]
     steps = [step.name for step in done.steps[0]]
     words = [
-        {"x": gpu * APART + WIDEST / 2, "y": -0.6, "text": f"GPU {gpu}"}
+        {"x": gpu * APART + article.SHAPE.d_model / 2, "y": -0.6, "text": f"GPU {gpu}"}
         for gpu in range(GPUS)
     ]
     tables = {"held": rows, "words": words, **_names(steps)}

@@ -85,7 +85,7 @@ def tp_time() -> Any:
     chosen = whole.transform_filter("datum.n_ranks == n_ranks && datum.room == 1")
     framed = chosen.mark_bar(stroke=INK.css, **outline | {"size": 38})
     words = whole.transform_calculate(
-        said="datum.room < 1 ? 'no room' : format(datum.whole, '.3~r') + ' ms'",
+        said="datum.room < 1 ? 'no room' : format(datum.whole, '.3r') + ' ms'",
         top="datum.whole",
     ).mark_text(dy=-8, fontWeight="bold", color=INK.css, fontSize=12)
     return alt.layer(
@@ -93,7 +93,7 @@ def tp_time() -> Any:
         full.encode(**span),
         framed.encode(**span),
         words.encode(x=across, y=TIME.on("y", "top"), text="said:N"),
-        height=250,
+        height=220,
     )
 
 
@@ -159,7 +159,7 @@ def all_reduce() -> Any:
             text="dots: vLLM, measured",
             color=INK.css,
             align="right",
-            x=alt.expr("width - 6"),
+            x=alt.expr("width > 400 ? width - 152 : width - 18"),
             y=alt.expr("height - 34"),
         )
     )
@@ -169,7 +169,7 @@ def all_reduce() -> Any:
         named,
         *_limits(),
         *_chosen(),
-        height=250,
+        height=220,
     )
 
 
@@ -183,7 +183,7 @@ def _chosen() -> list[Any]:
     across, far = SIZE.on("x", "tensor_bytes"), f"{q.hidden_bytes.name} > {MIB}"
     rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
     name = row.mark_text(
-        text="bytes of the tokens chosen",
+        text="the tokens chosen",
         color=GREY.css,
         align=alt.expr(f"{far} ? 'right' : 'left'"),
         dx=alt.expr(f"{far} ? -4 : 4"),

@@ -85,7 +85,7 @@ def _scene(height: float) -> Scene:
             Cells(table="cells", text="text"),
             Labels(table="words"),
         ),
-        height=int(26 * height),
+        height=int(24 * height),
     )
 
 
@@ -173,7 +173,7 @@ def _one(name: str, cut: str) -> StepLog:
         Frame(told[2], (weights, sent, 1.0)),
         Frame(told[3], (weights, sent, 1.0)),
     ]
-    words = _words((TOP, small_matrices.W, ("x", "W", "xW")))
+    words = _words((TOP, small_matrices.W, ("x", "U", "xU")))
     return StepLog(tuple(frames), {"cells": cells, "words": words})
 
 
@@ -215,8 +215,8 @@ def _two(name: str, cut: str) -> StepLog:
         cells += _hidden(gpu, one, two, paired)
         at = below(LOW, small_matrices.DOWN)
         cells += _outputs(gpu, at, two, paired, since=second, exchanged=second + 1)
-    first = (TOP, small_matrices.UP, ("x", "W", "h"))
-    words = _words(first, (LOW, small_matrices.DOWN, ("", "V", "hV")))
+    first = (TOP, small_matrices.UP, ("x", "U", "z"))
+    words = _words(first, (LOW, small_matrices.DOWN, ("", "D", "zD")))
     return StepLog(
         _frames_of_two(done.results[0], cut), {"cells": cells, "words": words}
     )
@@ -260,7 +260,7 @@ def _frames_of_two(
 
 SAID: Mapping[str, tuple[str, ...]] = {
     "columns": (
-        "W is cut by columns: GPU 0 has the first two, GPU 1 the last two. Both have "
+        "U is cut by columns: GPU 0 has the first two, GPU 1 the last two. Both have "
         "all four numbers of x.",
         "Each GPU multiplies. Its two outputs are complete: each column has looked at "
         "all of x.",
@@ -268,7 +268,7 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "Now both GPUs have all four outputs, the same as on one GPU.",
     ),
     "rows": (
-        "W is cut by rows: GPU 0 has the first two, GPU 1 the last two. Each needs "
+        "U is cut by rows: GPU 0 has the first two, GPU 1 the last two. Each needs "
         "only the two numbers of x that belong to its rows.",
         "Each GPU multiplies. It has something for all four outputs, but each is only "
         "a part of the sum.",
@@ -276,19 +276,19 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "Now both GPUs have all four outputs, the same as on one GPU.",
     ),
     "paired": (
-        "W is cut by columns, V by rows. Both GPUs have all of x, two numbers.",
+        "U is cut by columns, D by rows. Both GPUs have all of x, two numbers.",
         "Each GPU multiplies with its columns and sets negative numbers to zero "
-        "(ReLU). It has two numbers of h.",
-        "These are just the two that its rows of V need: nothing is sent. Each GPU has "
+        "(ReLU). It has two numbers of z.",
+        "These are just the two that its rows of D need: nothing is sent. Each GPU has "
         "a part of both sums.",
         "All-reduce: one exchange for both matrices, and both GPUs have the result.",
     ),
     "gathered": (
-        "W and V are both cut by columns. Both GPUs have all of x.",
-        "Each GPU multiplies with its columns of W and sets negative numbers to zero "
-        "(ReLU). It has two numbers of h.",
-        "But a column of V needs all of h: an all-gather.",
-        "Each GPU multiplies with its column of V: one output is complete.",
+        "U and D are both cut by columns. Both GPUs have all of x.",
+        "Each GPU multiplies with its columns of U and sets negative numbers to zero "
+        "(ReLU). It has two numbers of z.",
+        "But a column of D needs all of z: an all-gather.",
+        "Each GPU multiplies with its column of D: one output is complete.",
         "A second all-gather, and both GPUs have the result.",
     ),
 }

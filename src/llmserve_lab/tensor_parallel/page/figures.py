@@ -109,10 +109,10 @@ def _reduced(kind: FittedReduce) -> BandTable:
     sizes = sizes_of(MODEL)
     vector = float(sizes["d_model"]) * float(sizes["bytes_act"])
 
-    def found(*, n_ranks: float, chunk: float) -> Band | Unmeasured:
-        return kind.band(int(n_ranks), chunk * vector)
+    def found(*, n_ranks: float, n_rows: float) -> Band | Unmeasured:
+        return kind.band(int(n_ranks), n_rows * vector)
 
-    return BandTable(found, ("n_ranks", "chunk"))
+    return BandTable(found, ("n_ranks", "n_rows"))
 
 
 def _derived() -> dict[str, Bound]:
@@ -177,10 +177,10 @@ def all_reduce() -> LiveFigure:
         chart=charts.all_reduce,
         controls=(
             Slider(quantity("n_ranks"), LARGE, 8.0, GROUP),
-            Slider(quantity("chunk"), TENSORS, 1.0, "Tokens in the iteration"),
+            Slider(quantity("n_rows"), TENSORS, 1.0, "Tokens in the iteration"),
         ),
         derived={
-            "hidden_bytes": Bound(f.HIDDEN_BYTES, batch=1.0, **size),
+            "hidden_bytes": Bound(f.HIDDEN_BYTES, n_rows="n_rows", **size),
             **charts.ways("n_ranks", "hidden_bytes"),
         },
         readouts=(
@@ -194,9 +194,9 @@ def all_reduce() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{chunk} of Llama-3.1-70B: vectors of {hidden_bytes}. To add it up on "
+            "{n_rows} of Llama-3.1-70B: vectors of {hidden_bytes}. To add it up on "
             "{n_ranks} × H100 takes {one_shot_s} in one shot, {in_switch_s} in the "
             "switch and {all_reduce_s} by NCCL. Dotted verticals: sizes at which vLLM "
-            "0.33.0 changes from one way to the next."
+            "0.33.0 without FlashInfer changes from one way to the next."
         ),
     )

@@ -100,8 +100,8 @@ predict_head = Question(
     kind="predict",
     prompt=(
         "There is one head only, and its features are cut over two GPUs. Each takes "
-        "the scores of its half, and the softmax of those. What does that give, once "
-        "the outputs are added up?"
+        "the scores of its half of the features, and the softmax of those. What does "
+        "that give, once the outputs are added up?"
     ),
     choices=("the right output", "a wrong output"),
     answer=lambda: 1.0,

@@ -43,14 +43,14 @@ def collectives_on_four() -> StepFigure:
                 Cells(table="copies", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
             ),
-            height=290,
+            height=270,
         ),
         logs=logs,
         stills=((ring, 1), (ring, 3), ("one-shot", 1)),
         start=1,
         legend={
             "compute": "a GPU's own number, or a part of a sum",
-            "communication": "just exchanged",
+            "communication": "just exchanged, not complete",
             "new": "complete sum",
             "empty": "nothing yet",
         },
@@ -136,8 +136,8 @@ def _cells(gpu: int, steps: Sequence[RingStep], sums: Sequence[float]) -> list[R
     for step in steps:
         there = {}
         for chunk, held in enumerate(step.held):
-            ink = "new" if held == sums[chunk] else "compute"
-            ink = "communication" if chunk in step.came else ink
+            ink = "communication" if chunk in step.came else "compute"
+            ink = "new" if held == sums[chunk] else ink
             ink = "empty" if held is None else ink
             text = "" if held is None else f"{held:g}"
             faint = 0.4 if held is None else 1.0

@@ -40,7 +40,7 @@ def gains() -> StaticFigure:
     """Predicted against measured gain of each doubling, Llama-70B."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(6.4, 3.2))
+    figure, axes = plt.subplots(figsize=(6.4, 2.9))
     (same,) = axes.plot(RANGE, RANGE, "--", color=GREY.light, linewidth=1)
     same.set_label("predicted = measured")
     for degree, ink in reversed(INKS.items()):
@@ -57,10 +57,9 @@ def gains() -> StaticFigure:
         figure,
         name="tensor_parallel.gains",
         title="Each doubling gains less, the last even less than predicted",
-        sentence=f"{num_rows()} measured runs of Llama-70B on H100, H200 and B200 "
-        f"make {len(every)} pairs that differ only in the number of GPUs. The gain in "
-        f"time per token is predicted {mean_error(every):.0%} off on average, by a fit "
-        "that had not seen this model. Pairs that lie within a hundredth share a mark. "
+        sentence=f"{len(every)} pairs of {num_rows()} measured runs of Llama-70B: "
+        f"predicted {mean_error(every):.0%} off on average, by a fit that had not seen "
+        "this model. Pairs that lie within a hundredth share a mark. "
         f"In {worse()} pairs the larger group was slower.",
     )
 
