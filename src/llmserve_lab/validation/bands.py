@@ -7,7 +7,7 @@ a GPU hold 90 % of what was left out (:mod:`llmserve_lab.validation.coverage`). 
 setting that is far from all rows is outside everything measured, and gets no band.
 
 A mixture of experts has the errors that the same machine, fitted to dense models, made
-on runs of mixtures that nobody had looked at (:mod:`.expert_scores`).
+on runs of mixtures when they were blind (:mod:`.expert_scores`).
 """
 
 from __future__ import annotations

@@ -58,6 +58,7 @@ PRECISIONS: Mapping[str, str] = MappingProxyType(
 # Form, constants and the choice of the runs (tools/expert_rows.py, by settings alone)
 # were fixed before any of them was looked at, so that the error of that day is blind.
 OPENED = Status("seen", "2026-11-28")
+GOAL = 0.16  # mean error of TPOT that was aimed at, set before the form was mended
 # No protocol is public: TTFT has a blind error, but is in no score that bands rest on.
 SCORED: tuple[Kind, ...] = ("tpot", "e2e")
 LARGEST_TP = 8  # devices of a node; more is a product of two cuts in published rows
