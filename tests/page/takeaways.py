@@ -81,8 +81,8 @@ KEPT: dict[str, list[str]] = {
     ],
     "how_wrong": [
         (
-            "‘With one’ qwen_error fold_error tpot ‘better blind’ blind_decodes "
-            "blind_prompts"
+            "‘With one’ qwen_error fold_error tpot ‘better blind’ experts_blind "
+            "blind_decodes blind_prompts"
         ),
         "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
         "‘worse than’ ttft bare_ttft one_ttft",

@@ -1,14 +1,25 @@
 """Mixtures of experts can be scored blind: tried on rows that were made up."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from llmserve_lab.validation import achieved, dense_rows
+from llmserve_lab.validation import (
+    Band,
+    Setting,
+    Unmeasured,
+    achieved,
+    band,
+    dense_rows,
+)
+from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import (
     COLUMNS,
+    OPENED,
+    SCORED,
     SHAPES,
     ExpertRow,
     expert_cost,
@@ -16,6 +27,7 @@ from llmserve_lab.validation.experts import (
     main,
     measured,
     predict,
+    stored_runs,
 )
 from llmserve_lab.validation.exposure import run
 from llmserve_lab.validation.protocol import protocol_of
@@ -140,3 +152,52 @@ def test_measured_times_are_those_of_the_rows() -> None:
     assert isinstance(row, ExpertRow)
     found = measured(ROWS)
     assert found.e2e[0] == pytest.approx(row.ttft_s + row.tpot_s * 15)
+
+
+def test_the_recorded_blind_errors_are_those_of_the_stored_runs() -> None:
+    """Means and biases by model, counted again from the errors run by run."""
+    known = record()["experts"]
+    names = np.array([row.model for row in stored_runs()])
+    for kind in SCORED:
+        error = np.array(known["errors"][kind])
+        assert len(error) == len(stored_runs())
+        for name, scores in known["blind"].items():
+            own = error[(names == name) | (name == "all")]
+            assert scores[kind]["n"] == len(own)
+            assert scores[kind]["mean"] == pytest.approx(np.abs(own).mean(), rel=1e-3)
+            assert scores[kind]["bias"] == pytest.approx(own.mean(), abs=1e-4)
+            assert scores[kind]["low"] < scores[kind]["mean"] < scores[kind]["high"]
+
+
+def test_a_score_by_model_is_the_mean_over_all() -> None:
+    for sort in ("blind", "facts alone", "model left out", "in sample"):
+        found = {name: each["tpot"] for name, each in record()["experts"][sort].items()}
+        everything = found.pop("all")
+        assert set(found) == set(SHAPES)
+        total = sum(each["n"] * each["mean"] for each in found.values())
+        assert total / everything["n"] == pytest.approx(everything["mean"], rel=1e-3)
+
+
+def test_the_runs_were_blind_until_they_were_opened() -> None:
+    assert (OPENED.kind, OPENED.date) == tuple(record()["experts"]["status"])
+    assert not any(row.public for row in stored_runs())
+
+
+def test_a_mixture_gets_its_band_from_blind_errors() -> None:
+    lengths = {"prompt_len": 1024, "output_len": 1024, "tp": 8, "clients": 32}
+    here = Setting.on("qwen3-235b-a22b", "h100-sxm", precision="fp8", **lengths)
+    found = band("tpot", here)
+    assert isinstance(found, Band) and found.n == 60
+    assert "blind" in found.how and "235B" in found.regime
+    dense = band("tpot", replace(here, total=0.0, params=3e10))
+    assert isinstance(dense, Band) and found.high > dense.high
+    first = band("ttft", here)
+    assert isinstance(first, Unmeasured) and "public protocol" in first.reason
+
+
+def test_bands_of_mixtures_hold_most_of_their_runs() -> None:
+    """Whatever label is left out, all its names together hold nine in ten."""
+    for kinds in record()["experts"]["held"].values():
+        for names in kinds.values():
+            held = sum(n * share for n, share in names.values())
+            assert held / sum(n for n, _ in names.values()) >= 0.9 - 1e-4

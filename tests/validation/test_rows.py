@@ -8,7 +8,7 @@ import pytest
 from llmserve_lab.validation import MeasuredRow, Predictor, dense_rows, sort_rows
 from llmserve_lab.validation import rows as module
 from llmserve_lab.validation.protocol import inferred, protocol_of, requests_of
-from llmserve_lab.validation.rows import DATA, MODELS, SYSTEMS, every, vendored
+from llmserve_lab.validation.rows import DATA, MODELS, SHA256, SYSTEMS, every, vendored
 
 LINE = {
     "model": "Qwen/Qwen3-32B", "system": "h100_sxm", "engine": "vllm",
@@ -43,6 +43,7 @@ def test_a_changed_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_notice_and_licence_lie_beside_the_rows() -> None:
     notice = (DATA / "NOTICE").read_text("utf8")
     assert "Apache-2.0" in notice and "Changed:" in notice
+    assert all(name in notice for name in SHA256)
     assert "Apache License" in (DATA / "LICENSE-APACHE-2.0").read_text("utf8")
 
 

@@ -148,7 +148,10 @@ def test_a_prediction_that_was_too_long_lies_above_the_measured_value() -> None:
         ({"output_len": 10}, "an answer of 10 tokens: the shortest measured had 128"),
         ({"generation": "A100"}, "A100: measured were Blackwell and Hopper GPUs"),
         ({"precision": "int4"}, "numbers in int4: measured were BF16, FP4 and FP8"),
-        ({"dense": False}, "a mixture of experts"),
+        (
+            {"total": 671e9},
+            "a model of 70 billion parameters: the largest measured had 22",
+        ),
     ],
 )
 def test_far_settings_have_no_band(change: dict[str, object], reason: str) -> None:
@@ -163,7 +166,11 @@ def test_settings_come_from_the_catalog() -> None:
         precision="fp8",
     )  # fmt: skip
     assert not experts.dense and HERE.dense
-    assert isinstance(band("tpot", experts), Unmeasured)
+    far = band("tpot", experts)
+    assert isinstance(far, Unmeasured)
+    assert far.reason == (
+        "experts of 671 billion parameters in all: the largest measured had 235 billion"
+    )
     old = Setting.on(
         "llama-3-8b", "a100-80-sxm", tp=1, clients=8, prompt_len=1024, output_len=512,
         precision="bf16",

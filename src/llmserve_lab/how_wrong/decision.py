@@ -24,11 +24,11 @@ from llmserve_lab.validation.bands import (
     TIMES,
     Predicted,
     half_width,
-    logs,
     nearest,
     stretch,
 )
 from llmserve_lab.validation.prediction import Kind
+from llmserve_lab.validation.setting import logs
 from llmserve_lab.validation.unit_work import Floats
 
 TPOT_S, TTFT_S = 0.020, 1.0  # promised: the longest mean times that users are given

@@ -18,8 +18,9 @@ from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.record import chosen, record, validated
 from llmserve_lab.validation import Setting
-from llmserve_lab.validation.bands import INSIDE, TAILS, half_width, logs, nearest
+from llmserve_lab.validation.bands import INSIDE, TAILS, half_width, nearest
 from llmserve_lab.validation.prediction import Kind
+from llmserve_lab.validation.setting import logs
 from llmserve_lab.validation.unit_work import Floats
 
 Rule = Literal["prediction", "engine", "band"]  # what a plan multiplies with

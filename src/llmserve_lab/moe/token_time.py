@@ -12,6 +12,7 @@ from llmserve_lab.moe.exchange_time import exchange_s, hot_exchange_s, start_s
 from llmserve_lab.moe.formulas import EXPERT_PARAMS
 from llmserve_lab.moe.grouped_router import busiest_reads
 from llmserve_lab.moe.serving import GPUS, MOE_LAYERS, setting
+from llmserve_lab.validation.constants import record
 
 NODE = 8.0  # GPUs of one server
 CROWD = 64  # requests of the opening
@@ -100,3 +101,8 @@ def predicted_s() -> dict[str, float]:
         "in turn": MOE_LAYERS * layer_time.in_turn_s(ep, rows, context=context),
         "overlapped": MOE_LAYERS * layer_time.overlapped_s(ep, rows, context),
     }
+
+
+def blind_error() -> float:
+    """Mean error of TPOT of servers of three other mixtures, predicted blind."""
+    return float(record()["experts"]["blind"]["all"]["tpot"]["mean"])

@@ -5,7 +5,7 @@ is the machine that the rows were fitted with, beside the datasheet's.
 """
 
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
-from llmserve_lab.validation.bands import Setting, band, datasheet_bound, spread
+from llmserve_lab.validation.bands import band, datasheet_bound, spread
 from llmserve_lab.validation.constants import (
     DATASHEET,
     ServingConstants,
@@ -15,6 +15,7 @@ from llmserve_lab.validation.constants import (
 from llmserve_lab.validation.prediction import Predictor, Times, errors
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows, sort_rows
 from llmserve_lab.validation.scores import ErrorScore, left_out, score, scores
+from llmserve_lab.validation.setting import Setting
 
 __all__ = [
     "DATASHEET",

@@ -1,8 +1,9 @@
 """Write the record anew: ``python -m llmserve_lab.validation [--check]``.
 
 Fits all sets of constants, scores each row with what resembles it left out, and writes
-``data/record.json``; with ``--check``, compares with it instead. About a minute. A fit
-stops in the fifth digit at another place on another machine: so much may differ.
+``data/record.json``; with ``--check``, compares with it instead. Two minutes.
+A fit stops in the fifth digit at another place on another machine: so much may
+differ.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ import numpy as np
 
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.coverage import coverage
+from llmserve_lab.validation.expert_form import MendedPredictor
+from llmserve_lab.validation.expert_scores import recorded
+from llmserve_lab.validation.experts import stored_runs
 from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
 from llmserve_lab.validation.prediction import KINDS, Predictor, errors
 from llmserve_lab.validation.rows import SHA256, dense_rows, every
@@ -83,6 +87,9 @@ def written() -> str:
             **_sets(rows.subset(rows.public)),
         },
         **_scored(rows, reached),
+        "experts": recorded(
+            MendedPredictor(stored_runs()), permutations=PERMUTATIONS, nth=SAMPLE
+        ),
     }
     lines = [
         f"{json.dumps(name)}: {json.dumps(_short(part), ensure_ascii=False)}"
@@ -98,7 +105,7 @@ def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
     table["in sample"] = scores(rows, rows.predict(reached))
     table["one set per engine and generation"] = scores(public, per_engine(public))
     plain = {
-        by: {kind: _plain(each) for kind, each in found.items()}
+        by: {kind: each.plain() for kind, each in found.items()}
         for by, found in table.items()
     }
     by_model = {
@@ -121,14 +128,7 @@ def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
 def _yardstick(rows: Predictor) -> dict[str, dict[str, float]]:
     """Scores of the datasheet times one fitted factor for each kind of time."""
     found = scores(rows, scaled(rows, "model"))
-    return {kind: _plain(each) for kind, each in found.items()}
-
-
-def _plain(found: ErrorScore) -> dict[str, Any]:
-    """A score as the record has it; no ends are stored where one server was scored."""
-    parts = asdict(found)
-    ends = parts.pop("interval")
-    return parts | (ends._asdict() if ends else {})
+    return {kind: each.plain() for kind, each in found.items()}
 
 
 def _ends(found: ErrorScore) -> list[float]:

@@ -19,14 +19,13 @@ from llmserve_lab.validation.bands import (
     INSIDE,
     NEAREST,
     TAILS,
-    Setting,
     half_width,
-    logs,
     nearest,
 )
 from llmserve_lab.validation.fit import fit
 from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, errors
 from llmserve_lab.validation.scores import left_out
+from llmserve_lab.validation.setting import Setting, logs
 from llmserve_lab.validation.unit_work import Floats
 
 TRIED = ("model", "system", "engine", "precision")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.catalog.records.cache_layers import CacheLayers
 from llmserve_lab.engine import IterationCost, Pool, Report, Request, simulate
 from llmserve_lab.engine.metrics.iteration_record import IterationRecord
 from llmserve_lab.validation.protocol import (
@@ -91,14 +92,26 @@ def exposures_of(
     *,
     protocol: Protocol | None = None,
     requests: Sequence[Request] | None = None,
+    kept: CacheLayers | None = None,
 ) -> Exposures:
     """Run the row's benchmark in the engine, and count what its means are made of.
 
-    Another ``protocol`` or other ``requests`` than the row's own may be tried.
+    Another ``protocol`` or other ``requests`` than the row's own may be tried. Where
+    some of the layers look through a window, as ``kept`` says, pairs and tokens of
+    cache are means over the layers. How many blocks a request holds stays as it was.
+
+    Raises:
+        ValueError: a prompt is shorter than the window.
     """
     report = run(row, ONE_ITERATION, protocol=protocol, requests=requests)
     assert report.log is not None
     loads = _loads(tuple(report.log))
+    if kept is not None and kept.window_layers:
+        if (shortest := int(report.prompt_len.min())) < kept.window:
+            raise ValueError(f"prompts must fill {kept.window} tokens, got {shortest}")
+        share = kept.window_layers / kept.layers
+        near = _through_window(tuple(report.log), kept.window)
+        loads[:, 1:3] = (1 - share) * loads[:, 1:3] + share * near
     arrival, first, last = (
         np.rint(getattr(report, name)).astype(np.int64)
         for name in ("arrival_s", "first_token_s", "last_token_s")
@@ -111,7 +124,10 @@ def exposures_of(
 
 
 def exposures_of_all(
-    rows: Sequence[MeasuredRow], protocols: Sequence[Protocol]
+    rows: Sequence[MeasuredRow],
+    protocols: Sequence[Protocol],
+    *,
+    kept: CacheLayers | None = None,
 ) -> list[Exposures]:
     """The same for many rows; what the engine would do alike, it does once.
 
@@ -122,7 +138,7 @@ def exposures_of_all(
     return [
         found[key]
         if key in found
-        else found.setdefault(key, exposures_of(row, protocol=p))
+        else found.setdefault(key, exposures_of(row, protocol=p, kept=kept))
         for row, p in zip(rows, protocols, strict=True)
         for key in [_alike(row, p)]
     ]
@@ -172,6 +188,39 @@ def _loads(records: tuple[IterationRecord, ...]) -> Floats:
     step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     loads: Floats = first[span] + growth[span] * step[:, None]
     return loads
+
+
+def _through_window(records: tuple[IterationRecord, ...], window: int) -> Floats:
+    """Pairs and tokens of cache through a window, by iteration, [iterations, 2].
+
+    A row sees the last ``window`` tokens, itself among them. All prompts fill it, so
+    that each decode does.
+    """
+    spans = [  # a chunk moves on with each step, and decodes see what they saw
+        (record, step, 1 if record.chunks else record.count)
+        for record in records
+        for step in range(record.count if record.chunks else 1)
+    ]
+    found = np.array([_near(record, step, window) for record, step, _ in spans])
+    repeated: Floats = np.repeat(found, [count for *_, count in spans], axis=0)
+    return repeated
+
+
+def _near(record: IterationRecord, step: int, window: int) -> tuple[float, float]:
+    """Pairs and tokens of cache of one iteration through a window."""
+    chunks = [(rows, before + step * rows) for _, rows, before in record.chunks]
+    pairs = record.decode_rows * window
+    pairs += sum(_seen(rows, before, window) for rows, before in chunks)
+    cached = record.decode_rows * (window - 1)
+    cached += sum(min(before, window - 1) for _, before in chunks)
+    return float(pairs), float(cached)
+
+
+def _seen(chunk: int, context: int, window: int) -> int:
+    """Pairs of a chunk after so many tokens, each row with a window's at most."""
+    growing = min(chunk, max(0, window - context))
+    grown = growing * context + growing * (growing + 1) // 2
+    return grown + (chunk - growing) * window
 
 
 def _presence(begin: Counts, end: Counts, weight: Floats, size: int) -> Floats:

@@ -6,10 +6,10 @@ costs milliseconds to try.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 
@@ -57,14 +57,17 @@ class _Stacked:
         self.iterations = np.array([each.iterations for each in parts])
         self.row_sum = np.array([each.share @ each.rows for each in parts])
 
-    def seconds(self, bill: Bill[Floats], reached: ServingConstants) -> Floats:
-        """Mean times of all rows; as :meth:`Exposure.seconds` of each."""
-        has = bill.slopes(reached)
-        products = overlapped(
-            self.rows * has["row_s"][self.own],
-            has["weights_s"][self.own],
-            reached.overlap,
-        )
+    def seconds(self, has: Mapping[str, Floats], overlap: float) -> Floats:
+        """Mean times of all rows; as :meth:`Exposure.seconds` of each.
+
+        ``has`` are fields of an :class:`IterationCost`, each [rows].
+        """
+        reading = has["weights_s"][self.own]
+        if "experts_s" in has:
+            touched = 1 - has["expert_miss"][self.own] ** self.rows
+            reading = reading + has["experts_s"][self.own] * touched
+        computing = self.rows * has["row_s"][self.own]
+        products = overlapped(computing, reading, overlap)
         seconds: Floats = (
             np.bincount(self.own, weights=self.share * products)
             + self.pairs * has["pair_s"]
@@ -105,10 +108,10 @@ class Predictor:
             else exposures
         )
 
-    def subset(self, chosen: np.ndarray) -> Predictor:
+    def subset(self, chosen: np.ndarray) -> Self:
         """The rows for which ``chosen`` [rows] is true."""
         places = np.flatnonzero(chosen)
-        return Predictor(
+        return type(self)(
             [self.rows[place] for place in places],
             [self.exposures[place] for place in places],
             protocols=[self.protocols[place] for place in places],
@@ -116,7 +119,10 @@ class Predictor:
 
     def predict(self, reached: ServingConstants) -> Times:
         """The times of all rows on a machine that reaches so much."""
-        ttft, tpot = (part.seconds(self._bill, reached) for part in self._parts)
+        return self._times(self._bill.slopes(reached), reached)
+
+    def _times(self, has: Mapping[str, Floats], reached: ServingConstants) -> Times:
+        ttft, tpot = (part.seconds(has, reached.overlap) for part in self._parts)
         return Times.of(ttft + reached.client_s, tpot, self._output_len)
 
     @cached_property

@@ -1,7 +1,8 @@
 """Measured rows: what a benchmark of a served model printed, one setting a row.
 
 968 runs of dense models, from a package of NVIDIA's under Apache-2.0 (``data/NOTICE``
-says what was changed). Each is a closed loop of ``clients`` against one tensor-parallel
+says what was changed), and beside them 763 of mixtures of experts, which
+:mod:`.experts` reads. Each is a closed loop of ``clients`` against one tensor-parallel
 group; TTFT and TPOT are means over its requests.
 """
 
@@ -28,6 +29,9 @@ SHA256: Mapping[str, str] = MappingProxyType(
         ),
         "refused_rows.csv": (
             "292d26ccc48b72b787cbc94328bff554227691ad697cc82d1ae169e08521add0"
+        ),
+        "expert_rows.csv": (
+            "219a354e36d58d46d55e24c3aafbc61139cca905e11f49d69b79a156e4b6baaf"
         ),
     }
 )

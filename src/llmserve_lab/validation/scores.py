@@ -7,8 +7,9 @@ chosen with all rows in view: the scores are cross-validated, not blind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, Times, er
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import Floats
 
+P = TypeVar("P", bound=Predictor)
 LEFT_OUT = ("model", "system", "engine", "precision", "group")
 
 
@@ -36,6 +38,12 @@ class ErrorScore:
     median: float
     bias: float
     interval: Interval | None
+
+    def plain(self) -> dict[str, Any]:
+        """A score as the record has it; no ends are stored where one server is."""
+        parts = asdict(self)
+        ends = parts.pop("interval")
+        return parts | (ends._asdict() if ends else {})
 
 
 def left_out(
@@ -110,6 +118,11 @@ def score(predictor: Predictor, predicted: Times, kind: Kind) -> ErrorScore:
         error, server = error[predictor.public], server[predictor.public]
     if not len(error):
         raise ValueError(f"rows must have a public protocol to score {kind}, got none")
+    return score_of(error, server)
+
+
+def score_of(error: Floats, server: np.ndarray) -> ErrorScore:
+    """Score of relative errors [rows] of runs of some servers [rows]."""
     several = len(np.unique(server)) >= FEWEST
     return ErrorScore(
         n=len(error),
@@ -126,11 +139,18 @@ def scores(predictor: Predictor, predicted: Times) -> Mapping[Kind, ErrorScore]:
     return {kind: score(predictor, predicted, kind) for kind in kinds}
 
 
-def permuted(predictor: Predictor, *, times: int, seed: int = SEED) -> Floats:
+def permuted(
+    predictor: P,
+    *,
+    times: int,
+    seed: int = SEED,
+    refitted: Callable[[P], Times] | None = None,
+) -> Floats:
     """Mean TPOT errors after the measured times have been dealt out anew, [times].
 
     They are exchanged among rows of equal lengths and clients, and the constants are
-    fitted again: what is left is what the model knows without the server.
+    fitted again (by ``refitted``, if they are not the six): what is left is what the
+    model knows without the server.
     """
     whole(times=times)
     rng = np.random.default_rng(seed)
@@ -140,8 +160,9 @@ def permuted(predictor: Predictor, *, times: int, seed: int = SEED) -> Floats:
     )
     found = []
     for _ in range(times):
-        dealt = Predictor(_dealt(predictor.rows, label, rng), predictor.exposures)
-        error = errors(dealt.predict(fit(dealt)), dealt.measured, "tpot")
+        dealt = type(predictor)(_dealt(predictor.rows, label, rng), predictor.exposures)
+        made = refitted(dealt) if refitted else dealt.predict(fit(dealt))
+        error = errors(made, dealt.measured, "tpot")
         found.append(float(np.abs(error).mean()))
     return np.array(found)
 

@@ -13,6 +13,7 @@ from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, point
 from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
+from llmserve_lab.how_wrong.page import expert_tables
 from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
 from llmserve_lab.how_wrong.record import ENOUGH, ends_of, record, row_errors
 from llmserve_lab.how_wrong.script import LINES
@@ -26,6 +27,7 @@ from llmserve_lab.validation.cache_blocks import (
     room,
 )
 from llmserve_lab.validation.constants import record as validated
+from llmserve_lab.validation.experts import stored_runs
 
 
 def seesaw() -> Table:
@@ -153,8 +155,12 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    for what in ("DeepSeek-V3's twin, unseen runs", "Mixtures of experts, this page"):
-        rows.append((what, "blind", "none yet", "–", "–"))
+    rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
+    runs = f"{len(stored_runs())} runs"
+    rows += [
+        ("TPOT of mixtures of experts", "blind", runs, *expert_tables.blind()),
+        ("the same, mended", "cross-validated", runs, *expert_tables.mended()),
+    ]
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
         ends = sizes["median, low"], sizes["median, high"]
@@ -169,11 +175,7 @@ def elsewhere() -> Table:
             "a simulator that shares the rule's assumptions (simulated); no real "
             "machine.",
             "In brackets: 95 % bootstrap interval, runs drawn (of the rules whole "
-            f"bundles); fewer than {ENOUGH} runs have none.",
-            "Mixtures of experts: with this page's constants, fitted to dense models, "
-            "and an iteration that reads the experts its tokens touch. Nobody has "
-            "scored a run; one command would (python -m "
-            "llmserve_lab.validation.experts FILE.csv).",
+            f"bundles, of experts servers); fewer than {ENOUGH} runs have none.",
         ),
     )
 

@@ -8,6 +8,7 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong import decision, example, fairness
 from llmserve_lab.how_wrong.factors import nested_held
 from llmserve_lab.how_wrong.folds import NAMES
+from llmserve_lab.how_wrong.page import expert_tables
 from llmserve_lab.how_wrong.page.other_tables import full_server
 from llmserve_lab.how_wrong.pairs import (
     cache_requests,
@@ -172,8 +173,9 @@ def trust() -> StaticFigure:
             "What is new was kept out of the fit. First line: "
             f"{len(runs.after)} loads between two own runs of {len(set(runs.servers))} "
             "servers, corrected by these runs. Other lines: all "
-            f"{len(dense_rows())} rows. Never tested: a mixture of experts, another "
-            "vendor, the slowest requests, users who come at random."
+            f"{len(dense_rows())} rows. Not drawn: mixtures of experts, blind "
+            f"{expert_tables.blind()[0]}. Never tested: another vendor, the "
+            "slowest requests, users who come at random."
         ),
         title=(
             f"A new server is predicted {least:.0f} to {most:.0f} % off in the mean, "
