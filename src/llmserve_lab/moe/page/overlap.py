@@ -75,10 +75,10 @@ def _lanes(axes: Any, parts: dict[str, int], half: tuple[float, float]) -> None:
     work, sent = (round(1e6 * each, 1) for each in half)
     beat = max(work, sent)
     start = 0.0
-    for name, took in parts.items():
-        words = f"{name} {took}" if took > NARROW else f"{took}"
-        _bar(axes, 2, start, took, inks[name], words)
-        start += took
+    for name, part in parts.items():
+        words = f"{name} {part}" if part > NARROW else f"{part}"
+        _bar(axes, 2, start, part, inks[name], words)
+        start += part
     for lane, took, ink, halves in ((1, work, GREY, "12"), (0, sent, PURPLE, "21")):
         for i, which in enumerate(halves):
             verb = "work on" if lane else "send"
