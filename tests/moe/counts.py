@@ -168,11 +168,11 @@ def moe_ridge_rows(rng: random.Random) -> Case:
 
 def cut(rng: random.Random, rows: int) -> tuple[dict[str, float], float, float]:
     """One slice of one matrix times some rows: settings, FLOPs, bytes of all three."""
-    width, tp, columns = rng.randint(1, 5), rng.randint(1, 4), rng.randint(1, 5)
+    width, ep, columns = rng.randint(1, 5), rng.randint(1, 4), rng.randint(1, 5)
     slab, seen = np.ones((width, columns)), np.ones((rows, width))
     out = seen @ slab
     flops = 2 * out.size * width
-    values: dict[str, float] = {"d_model": width, "d_expert": columns * tp, "tp": tp}
+    values: dict[str, float] = {"d_model": width, "d_expert": columns * ep, "ep": ep}
     values |= {"bytes_weight": FLOAT, "bytes_act": FLOAT}
     return values, flops, slab.nbytes + seen.nbytes + out.nbytes
 

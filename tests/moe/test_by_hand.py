@@ -166,7 +166,7 @@ def test_the_curve_of_the_rest_is_the_rest() -> None:
         assert found == pytest.approx(module.rest_s(rows))
 
 
-def test_one_request_a_gpu_keeps_the_rule_of_the_opening() -> None:
+def test_the_evening_keeps_the_rule_of_the_opening() -> None:
     """Scores are drawn and groups kept with plain loops; the busiest GPU is counted."""
     rng = np.random.default_rng(11)
     most = list[int]()
@@ -181,8 +181,29 @@ def test_one_request_a_gpu_keeps_the_rule_of_the_opening() -> None:
     assert grouped_router.busiest_reads(16, 16) == pytest.approx(
         np.mean(most), abs=0.15
     )
-    gives(58e3 * token_time.ruled_layer_s(16), "alone16")
-    assert token_time.ruled_layer_s(16) > module.in_turn_s(16, 1.0)  # without the rule
+
+
+def test_a_server_in_slices_adds_up_as_it_is_written_out() -> None:
+    """One request; the parts are multiplied and added from the digits printed."""
+    layers = printed("layers")
+    gives(printed("one_expert") * layers / 1e3, "sliced_experts")
+    own = printed("sliced_whole") + (printed("own_read") - printed("sliced_whole")) / 8
+    gives(own, "sliced_read")
+    gives(printed("sliced_read") / printed("h200_reached"), "sliced_weights")
+    gives(printed("reduces") * printed("reduce_us") / 1e3, "sliced_sent")
+    assert printed("reduces") == 2 * printed("all_layers")
+    parts = [printed(f"sliced_{name}") for name in ("experts", "weights", "sent")]
+    gives(sum(parts), "sliced1")
+    assert (printed("shared1"), printed("shared64")) == (
+        printed("sum_alone"),
+        printed("sum_crowd"),
+    )
+
+
+def test_the_log_is_one_that_this_server_could_write() -> None:
+    """Choices of a GPU over all layers, the busiest a whole number of them."""
+    gives(printed("layers") * printed("rows") * printed("k"), "log_mean")
+    gives(printed("log_mean") / printed("log_most"), "log_balance")
 
 
 def test_tokens_a_second_are_requests_over_the_deadline() -> None:
@@ -227,6 +248,12 @@ def test_measured_links_are_slower_than_those_of_the_datasheets() -> None:
     computing = printed("prompt_compute") + printed("prompt_products")
     assert printed("told_second") < computing < printed("told_both")
     assert printed("told_both") > 1.5 * printed("prompt_both")
+    for tokens, name, longer in ((1000, "pairs", False), (8192, "long", True)):
+        pairs = printed("prompt_rows") / tokens * sum(range(1, tokens + 1))
+        flops = 61 / 58 * pairs * 2 * 128 * (128 + 64 + 128)  # 128 heads
+        took = 1e3 * flops / (989.4e12 * 0.72045)
+        gives(took, f"prompt_{name}")
+        assert (computing + took > printed("told_both")) is longer
 
 
 def test_a_token_crosses_to_the_other_node_once() -> None:

@@ -117,7 +117,7 @@ KEPT: dict[str, list[str]] = {
             "because’ ‘longer’"
         ),
         (
-            "hot middle ‘with rows’ rows above32 hot32 ‘long although’ hot32_layer "
+            "hot middle ‘with rows’ rows hot32 ‘long although’ hot32_layer "
             "turn32 small ‘no longer’ ‘longer but’"
         ),
     ],

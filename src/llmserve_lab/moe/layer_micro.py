@@ -1,4 +1,4 @@
-"""A layer of a decode step in whole microseconds, so that a table of it adds up."""
+"""A layer of a decode step as it is printed, so that a table of it adds up."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LayerMicro:
-    """Parts of a layer on a group of ``ep`` GPUs, and of a half of its batch, in µs."""
+    """Parts of a layer on ``ep`` GPUs in whole µs, of a half batch in tenths."""
 
     ep: float
     experts: int
     rest: int
     sending: int
-    half_works: int
-    half_sends: int
+    half_works: float
+    half_sends: float
 
     @property
     def in_sequence(self) -> int:
@@ -24,4 +24,5 @@ class LayerMicro:
     @property
     def overlapped(self) -> int:
         """Two halves, one of which works while the other is sent; or in sequence."""
-        return min(2 * max(self.half_works, self.half_sends), self.in_sequence)
+        halves = 2 * max(self.half_works, self.half_sends)
+        return min(round(halves), self.in_sequence)

@@ -169,12 +169,13 @@ def promised_rows(layer: LayerTime, ep: float, deadline_s: float = PROMISED_S) -
 
 
 def layers_micro() -> tuple[LayerMicro, ...]:
-    """A layer's parts by group size, each rounded to a microsecond."""
+    """A layer's parts by group size in µs, those of half a batch in tenths."""
     found = []
     for ep in GROUPS[1:]:
         parts = (experts_s(ep, ROWS), rest_s(ROWS), exchange_s(ep))
-        times = (round(1e6 * each) for each in (*parts, *halves_s(ep, ROWS)))
-        found.append(LayerMicro(ep, *times))
+        whole = [round(1e6 * each) for each in parts]
+        halves = [round(1e6 * each, 1) for each in halves_s(ep, ROWS)]
+        found.append(LayerMicro(ep, *whole, *halves))
     return tuple(found)
 
 

@@ -12,12 +12,22 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
+from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.checks import positive
 from llmserve_lab.moe.exchange_time import seconds
 from llmserve_lab.moe.grouped_router import places_reached
 from llmserve_lab.moe.layer_time import own_read_bytes, rest_parts_s
 from llmserve_lab.moe.models import DEEPSEEK
-from llmserve_lab.moe.serving import GPUS, SPEC, copy_bytes, layer_s, setting
+from llmserve_lab.moe.serving import (
+    CACHE_PRECISION,
+    GPUS,
+    MOE_LAYERS,
+    SPEC,
+    copy_bytes,
+    layer_s,
+    setting,
+)
 
 ROWS = 8192.0  # prompt tokens of a GPU in one iteration
 GROUP = 16.0  # two nodes of eight
@@ -56,6 +66,20 @@ def products_s() -> float:
     """
     head = DEEPSEEK.vocab * DEEPSEEK.d_model / own_read_bytes()
     return rest_parts_s(ROWS)["weights computed"] * (1 - head)
+
+
+def attention_s(prompt: float) -> float:
+    """Seconds of attention over prompts of so many tokens, divided by the MoE layers.
+
+    A token sees half of its prompt on average; keys and values are made anew from the
+    latent, in BF16.
+    """
+    positive("prompt", prompt)
+    pairs = ROWS * (prompt + 1) / 2
+    peak = float(accelerator(GPUS[0]).peak(CACHE_PRECISION))
+    reached = peak * float(setting()["eff_compute"])
+    whole = pairs * DEEPSEEK.attn_flops_per_pair(absorbed=False)
+    return whole / reached / MOE_LAYERS
 
 
 def expert_rows() -> float:

@@ -35,18 +35,6 @@ def opening_s(n_rows: int, context: float = layer_time.CONTEXT) -> dict[str, flo
     return {name: MOE_LAYERS * each for name, each in layer.items()}
 
 
-def ruled_layer_s(ep: int, gpu: str = GPUS[0]) -> float:
-    """Seconds of a layer in sequence, one request on each GPU.
-
-    As in the opening a token may use four groups of experts, and the layer waits for
-    the GPU that reads most.
-    """
-    known = setting(gpu)
-    reached = float(known["hbm_bw"]) * float(known["eff_mem"])
-    experts = busiest_reads(ep, ep) * float(EXPERT_PARAMS.at(known)) / reached
-    return experts + layer_time.rest_s(1.0, gpu=gpu) + exchange_s(float(ep), 1.0, gpu)
-
-
 def floor_s(ep: float) -> float:
     """Seconds that a layer takes for any batch that reads all its experts, on H800.
 

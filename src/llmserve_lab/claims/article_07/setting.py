@@ -53,7 +53,7 @@ def slice_columns() -> float:
 def slice_reaches() -> tuple[float, float]:
     """FLOPs per byte that such a slice can reach at best, and the ridge of an H100."""
     peaks = machine(H100)
-    limit = f.SLICE_LIMIT.at(DEFAULT, tp=CARDS)
+    limit = f.SLICE_LIMIT.at(DEFAULT, ep=CARDS)
     return float(limit), float(peaks["peak_flops"]) / float(peaks["hbm_bw"])
 
 

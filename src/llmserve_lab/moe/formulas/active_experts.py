@@ -96,12 +96,12 @@ def _slice_intensity(
     rows_per_expert: Any,
     d_model: Any,
     d_expert: Any,
-    tp: Any,
+    ep: Any,
     bytes_weight: Any,
     bytes_act: Any,
 ) -> Any:
     """FLOPs of rows and a slice, over the bytes of the slice, of rows in and out."""
-    width = d_expert / tp
+    width = d_expert / ep
     weights = matrix_entry * d_model * width
     return (flops_per_param * rows_per_expert * weights) / (
         bytes_weight * weights + bytes_act * rows_per_expert * (d_model + width)

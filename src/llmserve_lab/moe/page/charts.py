@@ -19,7 +19,9 @@ def touched() -> Any:
     from llmserve_lab.extras import altair as alt
 
     return alt.layer(
-        *landmarks(TOUCHED, "y", "value", Landmark("all experts", q.n_experts, down=4)),
+        *landmarks(
+            TOUCHED, "y", "value", Landmark("all experts", q.n_experts, down=14)
+        ),
         *landmarks(ROWS, "x", "n_rows", Landmark("your tokens", q.n_rows, down=22)),
         bound_curves(
             ROWS,
@@ -37,5 +39,5 @@ def touched() -> Any:
                 over=(1, 70),
             ),
         ),
-        height=180,
+        height=150,
     )

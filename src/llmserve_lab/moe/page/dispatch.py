@@ -30,7 +30,7 @@ def dispatch_and_combine() -> StepFigure:
     first = next(iter(LOGS))
     return StepFigure(
         name="dispatch",
-        title="Tokens travel to their experts, and the answers travel back",
+        title="Tokens travel to their experts, and the outputs travel back",
         scene=_scene(QUEUE + COPY * longest + 0.1),
         logs={name: _log(name, run) for name, run in runs.items()},
         start=SEND,
@@ -39,10 +39,10 @@ def dispatch_and_combine() -> StepFigure:
             **{"ABCD"[g]: f"tokens of GPU {g}" for g in range(toy.GPUS)},
             "weights": "experts (grey: not read, or not yet)",
             "other": "stays on its GPU",
-            "new": "sum of the answers",
+            "new": "sum of the outputs",
         },
         counters=(
-            Counter("copies and answers sent between GPUs"),
+            Counter("copies and outputs sent between GPUs"),
             Counter("choices at the busiest GPU"),
             Counter("experts read"),
         ),
@@ -121,14 +121,14 @@ def _log(name: str, run: ExecutedLayer) -> StepLog:
     frames = (
         Frame("Each GPU has two tokens of its own and two of the experts.", nothing),
         Frame(
-            "Route: each token's two best experts, with the weights of their answers.",
+            "Route: each token's two best experts, with their router weights.",
             routed,
         ),
         Frame(_dispatch(name, run), there),
         Frame(_experts(run, int(read)), counted),
         Frame(_combine(name), back),
         Frame(
-            "Each GPU adds up what came back, each answer times its weight. The sums "
+            "Each GPU adds up what came back, each output times its weight. The sums "
             "are those of a layer on one GPU.",
             back,
         ),
@@ -153,10 +153,10 @@ def _dispatch(name: str, run: ExecutedLayer) -> str:
 def _combine(name: str) -> str:
     if name.endswith("GPU"):
         return (
-            "Combine: for each copy one vector travels back. A GPU with two answers "
+            "Combine: for each copy one vector travels back. A GPU with two outputs "
             "to a token adds them up first, each times its weight."
         )
-    return "Combine: every answer travels back to the token's own GPU."
+    return "Combine: every output travels back to the token's own GPU."
 
 
 def _experts(run: ExecutedLayer, read: int) -> str:

@@ -105,7 +105,7 @@ def layer_time(
                 MEANINGS["communication"],
                 label_at=0.8,
                 expr=sending,
-                means="time to send copies and answers",
+                means="time to send copies and outputs",
             ),
             Drawn(
                 "sum",

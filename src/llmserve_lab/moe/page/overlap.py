@@ -1,4 +1,4 @@
-"""Still pictures of time: a layer's parts, deadlines, a trace; and two nodes' ports."""
+"""Still pictures of time: a layer's parts, deadlines, a trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 SHOWN = (16, 32)
-MB = 1e6
 GROUP_LABELS = (  # a group, its ink, where its name stands, and its number
     (16.0, VERMILLION, (40.7, 4350), (25.9, 90, "left")),
     (64.0, BLUE, (43, 2700), (24.3, 2330, "right")),
@@ -37,7 +36,7 @@ def timeline() -> StaticFigure:
         half = layer_time.halves_s(ep, serving.ROWS)
         _lanes(axes, parts, half)
         axes.set_title(f"{ep} GPUs", fontsize=9.5, loc="left", fontweight="bold")
-        turn, both = sum(parts.values()), 2 * round(1e6 * max(half))
+        turn, both = sum(parts.values()), round(2e6 * max(half))
         said.append(f"on {ep} GPUs {turn} µs in sequence, {both} µs overlapped")
     panels[-1].set_xlabel("time of one MoE layer (µs)")
     return StaticFigure.of(
@@ -73,13 +72,13 @@ def layer_parts(ep: int) -> dict[str, int]:
 def _lanes(axes: Any, parts: dict[str, int], half: tuple[float, float]) -> None:
     """Three lanes of a panel: in sequence, and the GPU and the links, overlapped."""
     inks = {"experts": BLUE, "rest": GREEN, "sending": PURPLE}
-    work, sent = (round(1e6 * each) for each in half)
+    work, sent = (round(1e6 * each, 1) for each in half)
     beat = max(work, sent)
-    start = 0
-    for name, took in parts.items():
-        words = f"{name} {took}" if took > NARROW else f"{took}"
-        _bar(axes, 2, start, took, inks[name], words)
-        start += took
+    start = 0.0
+    for name, part in parts.items():
+        words = f"{name} {part}" if part > NARROW else f"{part}"
+        _bar(axes, 2, start, part, inks[name], words)
+        start += part
     for lane, took, ink, halves in ((1, work, GREY, "12"), (0, sent, PURPLE, "21")):
         for i, which in enumerate(halves):
             verb = "work on" if lane else "send"
@@ -87,7 +86,7 @@ def _lanes(axes: Any, parts: dict[str, int], half: tuple[float, float]) -> None:
     both = 2 * beat
     axes.plot([both, both], [-0.45, 1.45], color=GREY.light, lw=1)
     for height, end in ((2.0, start), (0.5, both)):
-        axes.text(end + 8, height, f"{end}", va="center", fontweight="bold")
+        axes.text(end + 8, height, f"{end:.0f}", va="center", fontweight="bold")
     axes.set_yticks([2, 1, 0], ["in sequence", "halves: GPU", "halves: links"])
     axes.grid(visible=False)
     axes.set_xlim(0, 760)
@@ -217,46 +216,3 @@ def traced(
         [(0.0, own), (own, there), (there, there + run), (there + run, back)]
         for own, run in zip(attention, experts, strict=True)
     ]
-
-
-@figure_style()
-def nodes() -> StaticFigure:
-    """A dispatch of one GPU on two nodes: what stays, goes near, and goes far."""
-    from llmserve_lab.extras import patches
-    from llmserve_lab.extras import pyplot as plt
-
-    out = serving.copy_bytes()["dispatch"] * serving.SPEC.top_k * serving.ROWS / MB
-    own, near, far = out / 16, out * 7 / 16, out / 2
-    known = serving.setting()
-    rates = {name: float(known[name]) / 1e9 for name in ("near_rate", "far_rate")}
-    figure, axes = plt.subplots(figsize=(5.6, 2.1))
-    for left in (0.0, 6.2):
-        box = (left, 0.2), 4.4, 2.3
-        axes.add_patch(patches.Rectangle(*box, fill=False, edgecolor=GREY.light))
-        for gpu in range(8):
-            x, y = left + 0.55 + 1.1 * (gpu % 4), 1.95 - 1.2 * (gpu // 4)
-            ink = BLUE if left == 0 and gpu == 3 else GREY
-            axes.add_patch(patches.Circle((x, y), 0.26, color=ink.light))
-    look = {"arrowstyle": "-|>", "color": PURPLE.light, "lw": 2.0}
-    axes.annotate("", (0.8, 0.95), (3.65, 1.75), arrowprops=look)
-    axes.annotate("", (6.2, 1.95), (4.15, 1.95), arrowprops=look | {"lw": 3.5})
-    axes.text(2.2, 2.62, f"node 1: NVLink, {rates['near_rate']:.0f} GB/s", ha="center")
-    axes.text(8.4, 2.62, "node 2", ha="center")
-    axes.text(5.3, 2.12, f"{far:.2f} MB", ha="center", fontweight="bold")
-    axes.text(5.3, 1.2, f"InfiniBand\n{rates['far_rate']:.0f} GB/s", ha="center")
-    words = f"{own:.2f} MB stay, {near:.2f} MB go to the seven others"
-    axes.text(-0.05, 0.05, words, va="top", fontweight="bold")
-    axes.set(xlim=(-0.1, 10.7), ylim=(-0.35, 3.0))
-    axes.axis("off")
-    return StaticFigure.of(
-        figure,
-        name="moe.nodes",
-        title="Half of the copies leave through the slower port",
-        sentence=(
-            f"One H800 of 16 dispatches {serving.ROWS:.0f} tokens: {far:.2f} MB at "
-            f"{rates['far_rate']:.0f} GB/s take {1e3 * far / rates['far_rate']:.1f} "
-            "µs, "
-            f"{near:.2f} MB at {rates['near_rate']:.0f} GB/s take "
-            f"{1e3 * near / rates['near_rate']:.1f} µs at the same time."
-        ),
-    )

@@ -152,8 +152,8 @@ predict_skew = Question(
         f"One of {EP:g} GPUs holds popular experts: {100 * HOT:g} % of all choices "
         f"go to it in any case. The other {100 * (1 - HOT):g} % are spread evenly over "
         f"all {EP:g} GPUs, this one included. The batch is so large that "
-        "computing decides, and all wait for the slowest. What share of the GPUs' "
-        "time is put to use?"
+        "computing takes longer than reading, and all wait for the slowest. What "
+        "share of the GPUs' time is put to use?"
     ),
     answer=lambda: balancedness(HOT),
     rel_tol=0.15,
