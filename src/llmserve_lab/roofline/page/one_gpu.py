@@ -39,11 +39,12 @@ def reached() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="roofline.reached",
-        title="One GPU reaches three quarters of its roof, near the ridge only half",
+        title="Neither roof is reached, and near the ridge only half of it",
         sentence=(
             "One H100, timed alone. Above: two matrices of Llama-3.1-8B, the largest "
-            "of a layer (gate and up) and the smallest (output), with 1 to 16,384 "
-            "rows. The fit to servers has "
+            "of a layer (gate and up) and the smallest (output; query, key and value "
+            "are one), with 1 to 16,384 rows. Rows that are read and written count as "
+            "bytes here, so the intensity stays below their number. The fit to servers has "
             f"{float(fitted['eff_compute']):.0%} of the peak ({many:.0%} measured, "
             f"with {bare.MANY:,} rows) and {float(fitted['eff_mem']):.0%} of the "
             "bandwidth."
