@@ -9,9 +9,8 @@ from llmserve_lab.how_wrong import (
     fairness,
     term_by_term,
 )
-from llmserve_lab.how_wrong.folds import folds
+from llmserve_lab.how_wrong.folds import constants_without, folds
 from llmserve_lab.how_wrong.pairs import (
-    answers_by_tpot,
     cache_requests,
     closed_loop,
     first_tokens,
@@ -27,6 +26,7 @@ from llmserve_lab.how_wrong.record import (
 )
 from llmserve_lab.validation import (
     DATASHEET,
+    Predictor,
     achieved,
     dense_rows,
 )
@@ -125,6 +125,18 @@ def test_with_few_clients_the_first_token_is_predicted_too_long() -> None:
     """What a logarithmic axis hides, where nothing waits for the cache."""
     found = [made / row.ttft_s - 1 for row, made, _ in full_cache()]
     assert min(found[:3]) > 0.25 > max(map(abs, found[3:]))
+
+
+def answers_by_tpot() -> tuple[float, float]:
+    """Seconds of a mean answer on the fullest server at its largest load, by TPOT.
+
+    By the TPOT that was measured, and by that which is predicted.
+    """
+    row = fullest()[-1]
+    predictor = Predictor([row])
+    made = predictor.predict(constants_without("model", row.model)).tpot
+    tokens = float(predictor.exposures[0].output_len)
+    return tokens * row.tpot_s, tokens * float(made[0])
 
 
 def test_an_answer_is_predicted_too_long_by_two_ways() -> None:

@@ -136,24 +136,6 @@ def by_load() -> dict[int, float]:
     return {clients: mean_of(clients=clients) for clients in loads}
 
 
-def by_load_of_the_same() -> tuple[int, dict[int, float]]:
-    """The same over the servers alone that ran every load, and how many they are."""
-    loads = set(by_load())
-    ran = dict[str, set[int]]()
-    for row in dense_rows():
-        ran.setdefault(row.server, set()).add(row.clients)
-    same = {server for server, own in ran.items() if own == loads}
-    size = np.abs(row_errors("tpot", "model"))
-    rows = list(zip(dense_rows(), size, strict=True))
-    found = {
-        clients: float(
-            np.mean([e for r, e in rows if r.clients == clients and r.server in same])
-        )
-        for clients in sorted(loads)
-    }
-    return len(same), found
-
-
 def worst_kept() -> tuple[tuple[str, str, str], float]:
     """Model, kind of GPU and engine with the largest mean TPOT error, none refused."""
     groups = {(row.model, row.system, row.engine) for row in dense_rows()}

@@ -152,18 +152,6 @@ def full_cache() -> list[tuple[MeasuredRow, float, float]]:
     ]
 
 
-def answers_by_tpot() -> tuple[float, float]:
-    """Seconds of a mean answer on the fullest server at its largest load, by TPOT.
-
-    By the TPOT that was measured, and by that which is predicted.
-    """
-    row = fullest()[-1]
-    predictor = Predictor([row])
-    made = predictor.predict(constants_without("model", row.model)).tpot
-    tokens = float(predictor.exposures[0].output_len)
-    return tokens * row.tpot_s, tokens * float(made[0])
-
-
 BETWEEN = (36, 40, 44, 46, 48, 50, 52, 56)  # clients where the cache fills, unmeasured
 
 
