@@ -227,7 +227,8 @@ def sampled(steps: Sequence[IterationRecord], elapsed_s: float) -> Series:
     begin, end = (
         np.searchsorted(times, [getattr(s, at) for s in steps]) for at in ENDS
     )
-    for place in np.flatnonzero(begin < end):  # most steps pass between two middles
+    # Most steps pass between two middles.
+    for place in map(int, np.flatnonzero(begin < end)):
         each, inside = steps[place], slice(begin[place], end[place])
         rows[0, inside] += computed_requests(each)
         rows[1, inside] += each.waiting
