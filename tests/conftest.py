@@ -4,9 +4,11 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import nbval.kernel
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
@@ -18,8 +20,16 @@ ROOMS = {folder.parent.name for folder in ROOT.glob("src/llmserve_lab/*/page")}
 TIMES = "llmserve_lab/seconds"  # in pytest's cache
 ORDINARY_S = 0.03  # seconds of most tests
 
-# Seven thousand tests make many objects and no garbage worth looking for so often.
-gc.set_threshold(200_000, 20, 100)
+# Tests, and the cells of a chapter, make many objects and no garbage worth looking for
+# so often.
+RARELY = 200_000, 20, 100
+gc.set_threshold(*RARELY)
+nbval.kernel.start_new_kernel = partial(
+    nbval.kernel.start_new_kernel,
+    extra_arguments=[f"--IPKernelApp.exec_lines=import gc; gc.set_threshold{RARELY}"],
+)
+# nbval lays out each message of a kernel for a log that nobody has asked for.
+nbval.kernel.pformat = str
 # The same examples on every run, and no clock: a busy machine is not a defect.
 settings.register_profile(
     "book", derandomize=True, deadline=None, max_examples=examples(30)

@@ -141,7 +141,9 @@ class Split:
 
     def period_s(self, batch: Any) -> Any:
         """Seconds between two batches at a machine: the longest of four."""
-        part = self.layer_s(batch)
+        return self._period_s(self.layer_s(batch))
+
+    def _period_s(self, part: dict[str, Any]) -> Any:
         port = np.maximum(part["out"], part["back"])
         loop = (part["late"] + part["wire"] + part["ffn"]) / self.n_batches
         longest = np.maximum(np.maximum(part["attn"], part["ffn"]), port)
@@ -155,7 +157,7 @@ class Split:
         twin, part = group(self.gpu, self.n_ffn), self.layer_s(batch)
         layers, moe_layers = _layers(twin)
         dense = (layers - moe_layers) * part["attn"] + part["rest"]
-        turn = moe_layers * self.period_s(batch) + dense
+        turn = moe_layers * self._period_s(part) + dense
         return self.n_batches * turn + twin.assumptions.host_s
 
     def batch_at(self, tpot_s: float) -> int:

@@ -86,7 +86,8 @@ def _require_same_names(
 
 def _common_shape(formula: Equation, arrays: Mapping[str, Any]) -> tuple[int, ...]:
     try:
-        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        # Each shape once: NumPy makes an array for every shape that it is given.
+        return np.broadcast_shapes(*{array.shape for array in arrays.values()})
     except ValueError:
         shapes = ", ".join(f"{name} {a.shape}" for name, a in arrays.items() if a.ndim)
         raise ValueError(

@@ -57,8 +57,7 @@ class WatchedRun:
 
     def observe(self) -> Dashboard:
         """Run the engine; what the dashboard shows."""
-        report = self.report()
-        return of_report(report, self.more(self, report))
+        return _observed(self)
 
     @property
     def pool(self) -> Pool:
@@ -77,6 +76,12 @@ def _ran(
     requests: tuple[Request, ...], deployment: Pool | Disaggregated, clients: int | None
 ) -> Report:
     return simulate(requests, deployment, clients=clients, log=True)
+
+
+@cache
+def _observed(run: WatchedRun) -> Dashboard:
+    report = run.report()
+    return of_report(report, run.more(run, report))
 
 
 def server(policy: Policy = USUAL, **more: Any) -> Pool:

@@ -29,6 +29,7 @@ from llmserve_lab.validation.unit_work import Floats
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 ONE_ITERATION = IterationCost(overhead_s=1.0)
+_COUNTED: dict[tuple[object, ...], Exposures] = {}  # by what decides how it goes
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,8 @@ def exposures_of_all(
     """The same for many rows; what the engine would do alike, it does once.
 
     Rows are alike by policy, requests and clients where the cache holds whatever all
-    clients can have in it, or has as many blocks.
+    clients can have in it, or has as many blocks. What was counted is kept: the same
+    rows are asked for with one of them left out, or beside others.
     """
     found: dict[tuple[object, ...], Exposures] = {}
     return [
