@@ -1,6 +1,7 @@
 """The figures say what runs say."""
 
 import math
+import re
 from functools import cache
 
 import pytest
@@ -23,6 +24,7 @@ from llmserve_lab.end_to_end.story import PROMPT
 from llmserve_lab.end_to_end.toy import toy
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.step.figure import StepFigure
+from tests.page import drawn
 
 TINY = {"prompt_len": 10.0, "new_tokens": 10.0}
 
@@ -30,6 +32,9 @@ TINY = {"prompt_len": 10.0, "new_tokens": 10.0}
 @cache
 def live() -> LiveFigure:
     return figures.again_or_once()
+
+
+NUMERAL = re.compile(r"[\d.]+(?:e[-+]\d+)?")
 
 
 def test_rows_and_pairs_of_the_figure_are_those_of_two_loops() -> None:
@@ -202,3 +207,15 @@ def test_the_drawings_state_the_catalog_s_numbers() -> None:
     assert drawings.heads(model).sentence.startswith("32 query heads, 8 key–value")
     assert "8.03 billion parameters, 70%" in drawings.parameters(model).sentence
     assert "add their result" in drawings.block().sentence
+
+
+def test_the_bold_number_of_a_pass_is_that_of_its_longer_bar() -> None:
+    """Reading above, computing below it: the two numbers beside the bars of a pass."""
+    (panel,) = drawn.panels(stills.waiting)
+    beside = [text for text in panel.texts if NUMERAL.fullmatch(text.get_text())]
+    pairs = list(zip(beside[::2], beside[1::2], strict=True))
+    assert len(pairs) == len(stills.phases())
+    for pair in pairs:
+        bold = [text for text in pair if text.get_weight() == "bold"]
+        assert len(bold) == 1
+        assert float(bold[0].get_text()) == max(float(x.get_text()) for x in pair)

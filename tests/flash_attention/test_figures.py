@@ -22,7 +22,7 @@ from llmserve_lab.flash_attention.example import (
 )
 from llmserve_lab.flash_attention.loops import keys_met, two_loops
 from llmserve_lab.flash_attention.page import figures, pictures, stills
-from llmserve_lab.flash_attention.page.walk import STATE_EDGES
+from llmserve_lab.flash_attention.page.walk import GRID_Y, STATE_EDGES
 from llmserve_lab.transformer import HbmMeter, attend, causal_mask, flash_attention
 from tests.page import drawn
 
@@ -66,6 +66,26 @@ def test_every_sentence_of_the_walk_says_what_happened_to_the_last_row() -> None
         if 0 < factor < 1:
             assert f"multiplied by {factor:.3f}" in frame.sentence
     assert set(kinds) == {0.0, 0.5, 1.0}  # nothing seen, rescaled, not rescaled
+
+
+def test_the_output_in_a_sentence_is_that_of_the_query_it_names() -> None:
+    """What is said "for query 4" in brackets is written in the fourth row."""
+    (log,) = figures.tiles_walked().logs.values()
+    told = []
+    for at, frame in enumerate(log.frames):
+        for numbers, query in re.findall(
+            r"\(([\d., −]+) for query (\d+)", frame.sentence
+        ):
+            row = [
+                str(cell["text"])
+                for cell in log.tables["cells"]
+                if cell["since"] <= at < cell.get("until", at + 1)
+                and int(cell["y"] - GRID_Y) + 1 == int(query)
+                and cell["ink"] == "other"
+            ]
+            assert row[1:] == numbers.split(", ")
+            told.append(int(query))
+    assert told == [TILE, 2 * TILE, TOKENS]
 
 
 def test_no_score_outlives_the_frame_of_its_tile() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,27 @@ def test_favourites_crowd_one_gpu() -> None:
     loads = dispatch.loads(toy.executed("expert", True))
     assert max(loads) == loads[0] > max(dispatch.loads(toy.executed()))
     assert sum(loads) == toy.GPUS * toy.TOKENS * toy.TOP_K
+
+
+@pytest.mark.parametrize("name", dispatch.LOGS)
+def test_a_weight_is_written_at_its_expert(name: str) -> None:
+    """Beside each token when it is routed, and again in the sum of its answers."""
+    _, popular = dispatch.LOGS[name]
+    layer, rows = toy.layer(popular), np.concatenate(toy.tokens())
+    chosen, weights = layer.route(rows)
+    scores = rows @ layer.weights["router"]
+    texts = [
+        str(row["text"])
+        for row in dispatch.dispatch_and_combine().logs[name].tables["routes"]
+    ]
+    told = [text for text in texts if not text.startswith("=")]
+    summed = [text for text in texts if text.startswith("=")]
+    routes = [dict(re.findall(r"E(\d) (\.\d+)", text)) for text in told]
+    sums = [{e: w for w, e in re.findall(r"(\.\d+) E(\d)", text)} for text in summed]
+    assert routes == sums and len(routes) == len(rows)
+    for route, experts, given in zip(routes, chosen, weights, strict=True):
+        want = {str(e): f"{w:.2f}"[1:] for e, w in zip(experts, given, strict=True)}
+        assert route == want
+    for route, row in zip(routes, scores, strict=True) if not popular else ():
+        order = sorted(route, key=lambda each: -row[int(each)])
+        assert float(route[order[0]]) >= float(route[order[-1]])  # the better one

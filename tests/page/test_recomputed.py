@@ -56,14 +56,17 @@ def unit(cell: str) -> str:
     return re.sub(r"[\[(].*", "", NUMBER.sub("", cell)).strip()
 
 
-def agrees(measured: str, predicted: str, off: str, *, of_rate: bool) -> bool | None:
+def agrees(
+    measured: str, predicted: str, off: str, *, of_rate: bool, percent: bool = False
+) -> bool | None:
     """Whether an error can be that of the two; ``None`` where a cell has no number.
 
     An error of a rate is that of the inverse of the two times beside it. One without
-    its sign is a mean of many distances, which the two means do not tell.
+    its sign is a mean of many distances, which the two means do not tell. A table may
+    say for all its errors that they are in ``percent``.
     """
     real, ours, said = ends(measured), ends(predicted), ends(off, rounded=False)
-    signed = "%" in off and off[0] in "+-−0"
+    signed = ("%" in off or percent) and off[0] in "+-−0"
     if not (real and ours and said and signed and unit(measured) == unit(predicted)):
         return None
     if of_rate:
@@ -95,10 +98,12 @@ def compared(path: Path) -> tuple[Compared, ...]:
 def checked(path: Path) -> Iterator[tuple[str, bool]]:
     """Each error that can be recomputed, where it stands, and whether it agrees."""
     for table in compared(path):
+        in_percent = "errors in per cent" in table.caption
         for real, ours, place in table.columns():
             of_rate = "of the rate" in table.heads[place]
             for row in table.rows:
-                fits = agrees(row[real], row[ours], row[place], of_rate=of_rate)
+                cells = row[real], row[ours], row[place]
+                fits = agrees(*cells, of_rate=of_rate, percent=in_percent)
                 if fits is not None:
                     yield f"{table.caption}: {row}", fits
 
@@ -132,3 +137,10 @@ def test_an_error_of_other_cells_is_found(
     cells: tuple[str, str, str], of_rate: bool, fits: bool | None
 ) -> None:
     assert agrees(*cells, of_rate=of_rate) is fits
+
+
+def test_a_table_may_say_for_all_that_errors_are_in_per_cent() -> None:
+    for off, fits in (("−3.57", True), ("−53.90", False)):
+        cells = "11.78", "11.36", off
+        assert agrees(*cells, of_rate=False, percent=True) is fits
+        assert agrees(*cells, of_rate=False) is None

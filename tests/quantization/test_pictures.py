@@ -1,12 +1,14 @@
 """Points of the stills lie where what is stored says."""
 
+import re
+
 import numpy as np
 import pytest
 
 from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.quantization import outliers
 from llmserve_lab.quantization.codecs import BF16, E2M1, E4M3, E5M2, INT4
-from llmserve_lab.quantization.page import stills
+from llmserve_lab.quantization.page import forgetting, stills
 from llmserve_lab.quantization.schemes import Scheme, quantize
 from tests.page import drawn
 
@@ -52,3 +54,22 @@ def test_more_bits_of_exponent_put_a_larger_part_of_the_numbers_near_zero() -> N
         positive = each.numbers()[each.numbers() > 0]
         near.append(float(np.mean(positive < each.largest / 100)))
     assert near == sorted(near) and near[0] == 0
+
+
+def test_the_facts_that_are_said_to_be_forgotten_are_drawn_as_forgotten() -> None:
+    """A strip in the ink of a fact stands over each; those that stay are full cells."""
+    figure = forgetting.forgetting()
+    counts = set()
+    for log in figure.logs.values():
+        words = re.findall(r"(\d+) of (\d+) facts among them", log.frames[1].sentence)
+        ((lost, every),) = words
+        facts = [
+            row
+            for row in log.tables["cells"]
+            if row["ink"] == "communication"
+            and row.get("since", 0) <= 1 < row.get("until", 2)
+        ]
+        strips = [row for row in facts if row["y2"] - row["y"] < 0.5]
+        assert (len(strips), len(facts)) == (int(lost), int(every))
+        counts.add(len(strips))
+    assert len(counts) > 1  # one way keeps facts that another loses

@@ -1,0 +1,121 @@
+"""A bar is as long as what its name stands for, asked for by that name alone."""
+
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from llmserve_lab.capacity import runs
+from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
+from llmserve_lab.kv_memory import serving
+from llmserve_lab.kv_memory.page import stills
+from llmserve_lab.kv_memory.waste import SERVICES, wasted
+from tests.page import drawn, seen
+from tests.page.stills import STILLS
+
+Lengths = Callable[[str], float]
+
+
+def cache_gib(name: str) -> float:
+    """GiB of one long request, layer by layer."""
+    (model,) = (each for each in CACHE_LAYERS.values() if each.name == name)
+    return model.request_bytes(stills.FAR) / 2**30
+
+
+def burst_s(name: str) -> float:
+    """When the last answer of the burst is complete."""
+    number = float(re.sub(r"[^\d.]", "", name) or 0)
+    if name.startswith("swap"):
+        return serving.preempted(1e9 * number).end_s
+    if name.startswith("admit"):
+        return serving.preempted(None, max_batch=int(number)).end_s
+    blocks = {"kv_blocks": int(number)} if name.endswith("blocks") else {}
+    return serving.preempted(None, **blocks).end_s
+
+
+def holds(name: str) -> float:
+    """Share of what is set aside that holds a token."""
+    seen = wasted(SERVICES[0])
+    number = int(re.sub(r"\D", "", name) or 0)
+    aside = {"paged": seen.paged.get(number, 0.0), "reserved": float(number)}
+    return seen.used / (aside[name.split(":")[0]] or seen.powers)
+
+
+def missed(name: str) -> float:
+    """Share of the burst's requests that miss a target, with the slow start."""
+    return 1 - runs.scaled_run(name, runs.SLOW_S).kept
+
+
+# The first bars of a panel, one for each name, from the top; or the last ones.
+FIRST: dict[str, Lengths] = {
+    "kv_memory.stills.preemption": burst_s,
+    "kv_memory.stills.waste": holds,
+}
+LAST: dict[str, Lengths] = {"kv_memory.stills.layers": cache_gib}
+INKED: dict[str, tuple[str, Lengths]] = {
+    "capacity.stills.signals": ("vermillion", missed)
+}
+
+
+def names(still: str) -> tuple[list[str], list[float]]:
+    """Names along the upright axis of the first panel, and lengths of all its bars."""
+    panel = drawn.panels(STILLS[still])[0]
+    called = [label.get_text() for label in panel.get_yticklabels()]
+    one_line = [each.replace("-\n", "-").replace("\n", " ") for each in called]
+    return one_line, [float(bar.get_width()) for bar in panel.patches]
+
+
+@pytest.mark.parametrize("still", FIRST)
+def test_a_bar_is_as_long_as_its_name_says(still: str) -> None:
+    called, lengths = names(still)
+    want = [FIRST[still](name) for name in called]
+    assert len(set(want)) == len(want) > 2, "a swap of two would not be seen"
+    assert lengths[: len(want)] == pytest.approx(want, rel=1e-6)
+
+
+def served(name: str) -> SimpleNamespace:
+    """Numbers of a routing that no run has made, each its own."""
+    share = 0.05 + list(serving.ROUTINGS).index(name) / 50
+    return SimpleNamespace(hit_share=share, ttft_mean_s=share, ttft_p95_s=0.1 + share)
+
+
+@pytest.mark.parametrize(
+    ("still", "asked", "made", "scale"),
+    [
+        ("kv_memory.stills.routing", "warm", served, 100),
+        ("kv_memory.stills.hot", "hot_tokens", lambda n: served(n).hit_share, 1000),
+    ],
+)
+def test_a_routing_has_the_bar_of_its_own_run(
+    still: str, asked: str, made: Callable[[str], Any], scale: float
+) -> None:
+    """The runs take long, so others are put in their place."""
+    with mock.patch.object(stills, asked, made):
+        called, lengths = names(still)
+    assert set(called) == set(serving.ROUTINGS)
+    want = [scale * served(name).hit_share for name in called]
+    assert lengths[: len(want)] == pytest.approx(want)
+
+
+@pytest.mark.parametrize("still", LAST)
+def test_a_bar_before_the_others_is_as_long_as_its_name_says(still: str) -> None:
+    called, lengths = names(still)
+    want = [LAST[still](name) for name in called]
+    assert len(set(want)) > len(want) // 2
+    assert lengths[-len(want) :] == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("still", INKED)
+def test_of_two_bars_the_one_in_an_ink_is_as_long_as_its_name_says(still: str) -> None:
+    ink, length = INKED[still]
+    called, _ = names(still)
+    panel = drawn.panels(STILLS[still])[0]
+    shown = [
+        float(bar.get_width())
+        for bar in panel.patches
+        if seen._name(bar.get_facecolor()) == ink
+    ]
+    assert shown == pytest.approx([length(name) for name in called], rel=1e-6)
