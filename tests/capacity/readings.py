@@ -16,9 +16,9 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "go on serving": 30 / 10,
         "by the second": 1 / 60,
     },
-    "capacity.even": {
-        "turn the ratio round": (50 / 30) ** 2,
-        "difference of the prices": (1 - 3 / 5) / (3 / 5),
+    "capacity.apart": {
+        "divide by the tokens": 300,
+        "by the hour": 3600,
     },
 }
 # A wrong option, and words of what is said to whoever takes it.
@@ -67,12 +67,12 @@ ASKED: dict[str, tuple[str, ...]] = {
         "work off 20 requests per second",
         "suddenly 30 arrive",
         "serve 120 s later",
-        "How many requests wait",
+        "How many more requests are under way",
     ),
-    "capacity.even": (
-        "takes 30 ms of the time of a GPU that costs 4 dollars an hour, or 50 ms",
-        "Below what hourly price",
-        "the older one the cheaper",
+    "capacity.apart": (
+        "costs 2.5 dollars an hour",
+        "answer of 300 tokens is charged 60 ms",
+        "a million output tokens cost, in dollars",
     ),
 }
 # What a question with options asks for.

@@ -10,7 +10,7 @@ from llmserve_lab import catalog
 from llmserve_lab.capacity.bounds import Lengths, holds, least_busy, least_work_s
 from llmserve_lab.capacity.deployment import Candidate, grid
 from llmserve_lab.capacity.level import ServiceLevel
-from llmserve_lab.capacity.runs import RANKS, near, searched
+from llmserve_lab.capacity.runs import RANKS, SEARCHED, dearer, near, searched
 from llmserve_lab.capacity.search import (
     FULL,
     GOOD,
@@ -25,6 +25,7 @@ from llmserve_lab.capacity.search import (
 )
 from llmserve_lab.capacity.trace import azure_hour, per_bin
 from llmserve_lab.engine import IterationLoad, simulate
+from llmserve_lab.workloads import faster
 
 PART = azure_hour()[:250]
 LEVEL = ServiceLevel(ttft_s=0.4, tpot_s=0.02)
@@ -130,6 +131,18 @@ def test_with_a_spare_nothing_that_does_is_cheaper_than_what_is_named() -> None:
     assert usd == min(each.with_spare().dollars_per_hour() for each in does)
     alone = searched().best
     assert alone is not None and usd <= alone.with_spare().dollars_per_hour()
+
+
+def test_how_far_prices_and_rates_may_move_before_the_answer_does() -> None:
+    """As the page says: simulated, with no word of the search."""
+    best, requests, risen = searched().best, azure_hour(), 3.99 / 3.49
+    assert best is not None
+    others = dearer(risen * best.dollars_per_hour())
+    assert others and all(judged(e, requests, SEARCHED) not in GOOD for e in others)
+    assert judged(best, list(faster(requests, times=1.2)), SEARCHED) in GOOD
+    two = replace(best, replicas=2)
+    assert judged(two, requests, SEARCHED) not in GOOD
+    assert judged(two, list(faster(requests, times=0.8)), SEARCHED) in GOOD
 
 
 def test_a_single_gpu_is_out_only_where_the_weights_are_too_large() -> None:

@@ -54,7 +54,7 @@ SENTENCES: dict[str, str] = {
     "afd.every_split": "‘most target’ ‘best split’ ‘with af_ratio’",
     "afd.idle": "‘best ratio’",
     "afd.throughput": "‘best ratio’ ‘with the’ ‘best ratio’",
-    "capacity.cost_latency": "‘within ttft’ ‘further one’",
+    "capacity.cost_latency": "‘most ttft’ ‘most tpot’",
     "continuous_batching.chunk_from_target": "‘after a’",
     "continuous_batching.lanes": "‘after first_s’",
     "deepseek.group_size": "‘least every’ ‘with gpu_requests’ ‘No point’",

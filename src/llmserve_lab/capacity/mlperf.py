@@ -123,7 +123,9 @@ def table() -> Table:
         _row("goodput, requests/s", theirs.per_s, goodput()),
         _row("goodput, larger steps", theirs.per_s, goodput(large=True)),
         _row(f"requests/s at a TPOT of {tpot}", theirs.per_s, rate_at_tpot()),
-        _row(f"TPOT at {ARRIVED:.1f} requests/s, ms", *_ms(theirs.tpot_s, ours.tpot_s)),
+        _row(
+            f"TPOT at {ARRIVED:.1f} requests/s, ms", *_ms(theirs.tpot_s, ours.tpot_s), 1
+        ),
     ]
     caption = (
         "Measured under random arrivals (MLPerf Inference 5.1, vLLM on one H100, "
@@ -136,8 +138,8 @@ def _ms(*seconds: float) -> tuple[float, ...]:
     return tuple(1e3 * each for each in seconds)
 
 
-def _row(name: str, theirs: float, ours: float) -> tuple[str, ...]:
-    return name, f"{theirs:.1f}", f"{ours:.1f}", off(ours / theirs - 1)
+def _row(name: str, theirs: float, ours: float, places: int = 2) -> tuple[str, ...]:
+    return name, f"{theirs:.{places}f}", f"{ours:.1f}", off(ours / theirs - 1)
 
 
 def off(share: float) -> str:

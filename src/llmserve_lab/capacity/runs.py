@@ -182,6 +182,31 @@ def most_of_the_trace(level: ServiceLevel = LEVEL) -> float:
     return low * mean
 
 
+def kept_of_the_hour(per_s: float, *, replicas: int) -> float:
+    """Share in time of the hour, played at a mean rate, on H100s behind one router."""
+    from llmserve_lab.workloads import faster
+
+    one, requests = pool("llama-3.1-8b", "h100-sxm"), azure_hour()
+    times = per_s * requests[-1].arrival_s / len(requests)
+    several = Pool(one.cost, one.policy, replicas=replicas)
+    return LEVEL.kept(simulate(list(faster(requests, times=times)), several)).both
+
+
+def dearer(most: float) -> list[Candidate]:
+    """Candidates that cost more dollars an hour than the answer, and at most so many.
+
+    Those that the search ruled out before are not among them.
+    """
+    found = searched()
+    assert found.best is not None
+    least = found.best.dollars_per_hour()
+    return [
+        each
+        for each, fate in found.fates.items()
+        if fate == "cannot be cheaper" and least < each.dollars_per_hour() <= most
+    ]
+
+
 def searched_all() -> dict[str, Any]:
     """Fates of the candidates by what is ranked first: dollars or GPUs."""
     return {

@@ -166,9 +166,12 @@ def search_table(most: int = 6) -> Table:
         )
         for each in tried[:most]
     ]
-    columns = ("deployment", "GPUs", "$ an hour", "the level")
+    columns = ("deployment", "GPUs", "$ an hour", "the promise")
     return Table(
-        "The dearest of those that were run, simulated", columns, rows, band=UNSEEN
+        "The most expensive of those that were run, simulated",
+        columns,
+        rows,
+        band=UNSEEN,
     )
 
 

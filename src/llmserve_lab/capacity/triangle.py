@@ -81,7 +81,12 @@ def pool(model: str, device: str, rows: int = ROWS) -> Pool:
 
 
 def served(
-    demand: MeanLengths, per_s: float, pool: Pool, *, seconds: float = SECONDS
+    demand: MeanLengths,
+    per_s: float,
+    pool: Pool,
+    *,
+    seconds: float = SECONDS,
+    seed: int = 1,
 ) -> Report:
     """Poisson arrivals: prompts vary by half their mean, answers are geometric."""
     law = Bounded(law=Lognormal(mean=demand.prompt, cv=0.5), high=4 * demand.prompt)
@@ -90,7 +95,7 @@ def served(
         prompt=law,
         output=Geometric(demand.answer),
         num_requests=max(20, round(per_s * seconds)),
-        seed=1,
+        seed=seed,
     )
     return simulate(requests, pool)
 
@@ -194,6 +199,24 @@ def goodput(
     if shares[0] < enough:
         return 0.0
     return rate_kept([each.per_s for each in found], shares, enough)
+
+
+def goodput_of_draw(seed: int) -> float:
+    """Goodput of the page's replica by another draw, at finer steps of the rate.
+
+    The steps lie between the two stored rates between which the goodput lies.
+    """
+    found, one = points(), pool("llama-3.1-8b", "h100-sxm")
+    rate = goodput(found, LEVEL.ttft_s, LEVEL.tpot_s)
+    above = next(k for k, at in enumerate(found) if at.per_s > rate)
+    rates = np.linspace(found[above - 1].per_s, found[above].per_s, 6).tolist()
+    shares = [
+        served(LOADS[0], rate, one, seed=seed).slo_attainment(
+            ttft_s=LEVEL.ttft_s, tpot_s=LEVEL.tpot_s
+        )
+        for rate in rates
+    ]
+    return rate_kept(rates, shares)
 
 
 def rate_in_time(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:

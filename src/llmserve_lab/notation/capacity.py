@@ -44,9 +44,7 @@ paid_cost = Quantity(
     "cost of a million requests, unused capacity included",
 )
 mean_rate = Positive(r"\overline{\lambda}", "request/s", "mean rate of arrivals")
-peak_rate = Positive(
-    r"\lambda_{\max}", "request/s", "highest rate of arrivals: mean of the busiest hour"
-)
+peak_rate = Positive(r"\lambda_{\max}", "request/s", "highest rate of arrivals")
 n_replicas = Count(r"R_{\mathrm{rep}}", "dimensionless", "replicas")
 service_s = Positive(
     r"\overline{S}", "s/request", "mean time that a request occupies a server"
@@ -67,7 +65,9 @@ cold_s = Quantity(
     r"t_{\mathrm{cold}}", "s", "cold start: from the order to the service"
 )
 backlog = Quantity(
-    r"N_{\mathrm{wait}}", "request", "requests that wait when the new replicas serve"
+    r"N_{\mathrm{more}}",
+    "request",
+    "requests under way that a cold start adds, until the new replicas serve",
 )
 ready_rate = Positive(
     r"\lambda_{\mathrm{now}}", "request/s", "rate that the ready replicas work off"

@@ -86,8 +86,8 @@ def cost_latency() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{model}, {accelerator} at {gpu_hour} each, {load} on average, a first "
-            "token within {ttft} and {tpot} for each further one: the goodput is "
+            "{model}, {accelerator} at {gpu_hour} each, {load} on average, a TTFT of "
+            "at most {ttft} and a TPOT of at most {tpot}: the goodput is "
             "{replica_rate}. At {price} for a replica that makes {busy_cost}."
         ),
         goal=Goal(

@@ -23,10 +23,10 @@ from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 QUEUE, KV = "waiting requests, 5 a replica", "KV cache in use, 80%"
 FLIGHT = "requests under way, 35 a replica"
 SHOWN = {
-    "queue, slow start": (QUEUE, SLOW_S),
-    "KV 80%, slow start": (KV, SLOW_S),
     "under way, slow start": (FLIGHT, SLOW_S),
     "under way, fast start": (FLIGHT, FAST_S),
+    "queue, slow start": (QUEUE, SLOW_S),
+    "KV 80%, slow start": (KV, SLOW_S),
 }
 ARRIVE, MISS = "arrive /s", "too late %"
 REPLICAS = tuple(f"replica {place}" for place in range(1, MOST + 1))
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 def burst_by_minute() -> StepFigure:
     """The same burst under four autoscalers; a replica that starts is hatched."""
     logs = {name: _log(scaled_run(*which)) for name, which in SHOWN.items()}
-    first, second, *_, last = logs
+    slow, fast, *_, never = logs
     return StepFigure(
         name="burst",
         title="What is ordered in a burst serves only after the cold start",
@@ -54,7 +54,7 @@ def burst_by_minute() -> StepFigure:
         ),
         logs=logs,
         start=LAST - 1,
-        stills=((first, 10), (second, LAST - 1), (last, LAST - 1)),
+        stills=((slow, 10), (fast, LAST - 1), (never, LAST - 1)),
         legend={
             "compute": "requests that arrive per second",
             "new": "replica that serves",

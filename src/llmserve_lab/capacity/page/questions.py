@@ -13,7 +13,7 @@ FULLER = ("both equally", "the output token", "the input token")
 PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
 RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
 ARRIVE, READY, COLD_S = 30.0, 20.0, 120.0
-FAST, SLOW, DEAR = 0.03, 0.05, 4.0
+ANSWER_S, TOKENS = 0.06, 300
 MILLION, HOUR_S = 1e6, 3600.0
 
 
@@ -34,8 +34,9 @@ def _backlog() -> float:
     return float(f.BACKLOG(arrival_rate=ARRIVE, ready_rate=READY, cold_s=COLD_S))
 
 
-def _even() -> float:
-    return float(f.EVEN_PRICE(price=DEAR, fast_gpu_s=FAST, slow_gpu_s=SLOW))
+def _apart() -> float:
+    known = {"price": PRICE, "answer_gpu_s": ANSWER_S, "new_tokens": TOKENS}
+    return float(f.OUTPUT_COST(**known))
 
 
 predict_cheapest = Question(
@@ -164,8 +165,8 @@ backlog = Question(
     name="capacity.backlog",
     prompt=(
         f"The ready replicas work off {READY:g} requests per second when suddenly "
-        f"{ARRIVE:g} arrive. New replicas serve {COLD_S:g} s later. How many requests "
-        "wait by then?"
+        f"{ARRIVE:g} arrive. New replicas serve {COLD_S:g} s later. How many more "
+        "requests are under way by then?"
     ),
     answer=_backlog,
     unit="request",
@@ -184,24 +185,24 @@ backlog = Question(
         ),
     ),
 )
-even = Question(
-    name="capacity.even",
+apart = Question(
+    name="capacity.apart",
     prompt=(
-        f"An answer takes {1e3 * FAST:g} ms of the time of a GPU that costs {DEAR:g} "
-        f"dollars an hour, or {1e3 * SLOW:g} ms of an older one. Below what hourly "
-        "price, in dollars, is the older one the cheaper?"
+        f"A replica costs {PRICE:g} dollars an hour. An answer of {TOKENS} tokens is "
+        f"charged {1e3 * ANSWER_S:g} ms of its time. What do a million output tokens "
+        "cost, in dollars?"
     ),
-    answer=_even,
-    unit="dollar/hour",
-    why=lambda: f"Equation {f.EVEN_PRICE.link}: {si(_even(), 'dollar/hour')}.",
+    answer=_apart,
+    unit="dollar/Mtoken",
+    why=lambda: f"Equation {f.OUTPUT_COST.link}: {si(_apart(), 'dollar/Mtoken')}.",
     hints=(
         Hint(
-            lambda: DEAR * SLOW / FAST,
-            "The slower GPU must be the cheaper one: turn the ratio round.",
+            lambda: _apart() * TOKENS,
+            "That is for a million answers: divide by the tokens of one.",
         ),
         Hint(
-            lambda: DEAR - DEAR * FAST / SLOW,
-            "That is the difference of the prices.",
+            lambda: _apart() * HOUR_S,
+            "The price is by the hour, the time in milliseconds.",
         ),
     ),
 )

@@ -68,7 +68,7 @@ def kept(demand: MeanLengths = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> Static
             f"Llama-3.1-8B on one H100, simulated, {demand} on average: nine in ten "
             f"requests keep both targets up to {rate:.1f} requests per second."
         ),
-        title=f"One target gives in first: here {_binding(demand, tpot_s)}",
+        title=f"One target is missed first: here {_binding(demand, tpot_s)}",
         name=f"capacity.kept-{demand.prompt}-{1e3 * tpot_s:.0f}",
     )
 
@@ -180,7 +180,7 @@ def signals() -> StaticFigure:
                 continue
             axes.barh(place + down, 1 - run.kept, 0.36, color=ink.light)
             axes.annotate(
-                f"{1 - run.kept:.0%}, {run.gpu_h:.1f} GPU-h",
+                f"{_percent(1 - run.kept)}, {run.gpu_h:.1f} GPU-h",
                 (1 - run.kept, place + down),
                 (3, -3),
                 textcoords="offset points",
@@ -202,8 +202,14 @@ def signals() -> StaticFigure:
             f"Even the best signal ({best}) misses {1 - slow.kept:.0%} with a cold "
             f"start of {runs.SLOW_S:.0f} s, but {1 - fast.kept:.1%} with "
             f"{runs.FAST_S:.0f} s. "
-            "GPU-h: GPU-hours rented in the half hour; none has no start to wait for."
+            "GPU-h: GPU-hours rented in the half hour. With 3 from the start nothing "
+            "has to start, so there is one bar."
         ),
         title="With a slow start every signal comes too late",
         name="capacity.signals",
     )
+
+
+def _percent(share: float) -> str:
+    """A share in percent, with a digit more where it is small."""
+    return f"{share:.{int(share < 0.1)}%}"
