@@ -103,7 +103,7 @@ def test_the_weights_of_the_budget_are_those_that_are_held() -> None:
 def test_bytes_of_the_budget_give_its_times() -> None:
     rate = float(budget.known()["read_rate"]) / 1e9
     for name, _, *numbers in budget.parts():
-        if name in ("around attention", "around experts"):
+        if name in ("attention, elementwise", "experts, elementwise"):
             assert float(numbers[2]) == pytest.approx(
                 1e3 * float(numbers[0]) / rate, abs=0.01
             )

@@ -11,7 +11,7 @@ mla_params = Positive(
 up_params = Positive(
     r"P_{\uparrow}",
     "parameter",
-    "those that make keys and values from latents, all layers",
+    "parameters that make keys and values from latents, all layers",
 )
 expert_stack = Positive(
     r"P_{\mathrm{e}}^{\Sigma}",

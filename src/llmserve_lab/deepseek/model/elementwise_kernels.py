@@ -233,7 +233,7 @@ def places(setup: Setup) -> tuple[KernelGroup, ...]:
     widths = Widths.of(setup)
     found = (
         ("attention", ABSORBED),
-        ("at home", AT_HOME),
+        ("on its own GPU", AT_HOME),
         ("for each copy", OF_A_COPY),
     )
     return tuple(

@@ -22,18 +22,18 @@ NONE = "–"
 COLUMNS = (
     "part",
     "time (ms)",
-    "moving (ms)",
-    "working (ms)",
+    "for bytes (ms)",
+    "for FLOPs, starts (ms)",
     "weights (GB)",
     "other (GB)",
-    "work (TFLOP)",
+    "FLOPs (TFLOP)",
 )
 RULES = {  # the note that says how the times of a part make the one that counts
     "projections": 1,
     "attention kernel": 2,
-    "around attention": 3,
+    "attention, elementwise": 3,
     "experts": 1,
-    "around experts": 3,
+    "experts, elementwise": 3,
     "all-to-alls": 3,
     "other layers": 1,
 }
@@ -121,7 +121,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
             kernel,
         ),
         (
-            "around attention",
+            "attention, elementwise",
             None,
             other["attention"],
             None,
@@ -139,7 +139,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
             ms(f.EXPERTS_S),
         ),
         (
-            "around experts",
+            "experts, elementwise",
             None,
             other["between"],
             None,
@@ -181,11 +181,10 @@ def budget() -> Table:
     notes = (
         f"moved at {float(k['read_rate']) / TERA:.2f} TB/s, computed at "
         f"{float(k['gemm_rate']) / TERA:,.0f} TFLOP/s; time: root of the sum of "
-        f"squares. Other: what goes in and out, in projections {row:.1f} MB a row",
+        f"squares. Other: rows in and out, in projections {row:.1f} MB each",
         f"caches at {float(k['cache_rate']) / TERA:.1f} TB/s, pairs at "
         f"{float(k['attn_rate']) / TERA:.0f} TFLOP/s; time: the longer",
-        "around: elementwise kernels. Working: launches of kernels, or starts of "
-        "transfers; time: the sum",
+        "no FLOPs: launches of kernels, or starts of transfers instead; time: the sum",
     )
     caption = (
         f"{MANY} requests of {CONTEXT:,} tokens on each of {PLACE.n_gpus} H100s, "

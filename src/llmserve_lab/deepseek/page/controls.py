@@ -159,6 +159,8 @@ def sliders(**defaults: float) -> tuple[Slider, ...]:
 
 
 LABELS = {
+    "gpu_requests": "Requests on one GPU",
+    "context": "Tokens in each cache when the step starts",
     "ep": "Ranks in the group (GPUs)",
     "balancedness": "Balancedness: mean over largest load",
 }

@@ -88,9 +88,9 @@ def waterfall() -> LiveFigure:
             "attention takes {attn_phase_s} ({attn_elementwise_s} of it elementwise), "
             "the experts {moe_phase_s} ({moe_elementwise_s} of it elementwise), the "
             "all-to-alls {all_to_all_s}, other layers {other_s}; one after another, "
-            "and with the time on the host, that is a step of {turn_s}. Each bar is a "
-            "sum over all layers. A frame is what reading and computing take "
-            "together: they overlap, but not fully. Weights and cache {room}."
+            "and with the time on the host, that is a step of {turn_s}. A frame is "
+            "what reading and computing take together: they overlap, but not fully; in "
+            "the attention kernel, the longer counts. Weights and cache {room}."
         ),
     )
 

@@ -51,7 +51,7 @@ EP = QuantityAxis(
     words="ranks in the group (GPUs, log scale)",
     domain=(7, 290),
     log=True,
-    ticks={"values": [8, 16, 32, 72, 144, 256]},
+    ticks={"values": [8, 16, 32, 72, 96, 144, 256]},
 )
 PLAIN: Any = {"tickCount": 6}
 RATE = QuantityAxis(q.gpu_tokens_per_s, words="tokens/s of a GPU", ticks=PLAIN)
@@ -164,9 +164,9 @@ def group_size() -> LiveFigure:
             "user gets a token at least every {target}, a GPU in a group of {ep_at} "
             "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
             "{schedule}. The strip is where the measured rate would lie, if steps err "
-            "as on all measured runs across nodes, or inside them. Squares: memory is "
-            "full first, tables in BF16 and buffers counted. No point: by the twin, "
-            "the group cannot keep the target."
+            "as on all measured runs across nodes, or inside them; it is that of the "
+            "chosen target only. Squares: memory is full first. No point: the weights "
+            "do not fit, or by the twin no batch keeps the target."
         ),
         goal=Goal(
             "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "
@@ -231,7 +231,6 @@ def opening() -> Table:
     notes = (
         f"H100s, caches of {CONTEXT:,} tokens; all rates in tokens/s. In brackets: "
         "where the measured rate would lie, if steps err as the six across nodes did",
-        "tables in BF16 and the buffers of the communication library are counted",
     )
     return Table(caption, columns, rows, notes)
 

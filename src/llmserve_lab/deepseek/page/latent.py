@@ -68,11 +68,11 @@ SAID: Mapping[str, str] = {
     "{heads} heads: {head} numbers that will meet the keys.",
     "rotary query": "And {rope} numbers a head that carry the position. They will meet "
     "the rotary key, which all heads share.",
-    "key": "Plain form: one product of the latents with W makes keys and values of all "
+    "key": "Plain form: one product of the latents with U makes keys and values of all "
     "heads again, for all {tokens} tokens: {again} FLOPs. First the keys; the cached "
     "rotary key stands beside each.",
     "value": "And the values. All of this is thrown away after the step.",
-    "query on latents": "Absorbed form: the half of W that would make keys is applied "
+    "query on latents": "Absorbed form: the half of U that would make keys is applied "
     "to the query instead. With its rotary part each head's query has the width of a "
     "cached row: {latent} + {rope}.",
     "mixed latents": "Each head takes its scores and its weighted sum on the latents "
@@ -81,7 +81,7 @@ SAID: Mapping[str, str] = {
 }
 LAST = {
     "vanilla": "Scores against the keys, sums of the values.",
-    "absorbed": "The other half of W is applied to the {heads} sums.",
+    "absorbed": "The other half of U is applied to the {heads} sums.",
 }
 
 
@@ -108,7 +108,7 @@ def two_forms() -> StepFigure:
             "cache": "in the cache",
             "new": "of the new token: query, sums, result",
             AGAIN: "made from the cache again",
-            "weights": f"W, {TINY.d_latent} × {_made_width()} (not to scale)",
+            "weights": f"U, {TINY.d_latent} × {_made_width()} (not to scale)",
             "other": "FLOPs that differ",
         },
         counters=(
@@ -237,7 +237,7 @@ def _shared_keys(since: int) -> list[Row]:
 def _weights(step: MlaStep, since: int) -> Row:
     """A small box for the parameters, where they are multiplied with."""
     x, y = WEIGHTS[step.name]
-    return {**_cell(x, y, 5.5, "weights", since), "y2": y + 3.2, "text": "W"}
+    return {**_cell(x, y, 5.5, "weights", since), "y2": y + 3.2, "text": "U"}
 
 
 def _arrow(step: MlaStep, since: int) -> Row:

@@ -159,7 +159,7 @@ def copies_of_a_row(place: Setup) -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="deepseek.copies_of_a_row",
-        title="A row on one GPU, and the copies that go to its experts",
+        title=f"Of a row's {len(sent)} copies, {len(away)} leave its node by one port",
         sentence=(
             f"{nodes} nodes of {each} GPUs. A row on the blue GPU has chosen "
             f"{len(sent)} experts (drawn at random). Copies inside its own node: "
