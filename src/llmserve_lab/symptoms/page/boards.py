@@ -150,7 +150,7 @@ def _gauges_of(each: Dashboard, title: str, name: str) -> StaticFigure:
         axes.set_xlabel("time (s)")
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=2)
     said = (
-        f"At most {max(series.running):.0f} requests run and "
+        f"At the moments drawn at most {max(series.running):.0f} requests run and "
         f"{max(series.waiting):.0f} wait; at the fullest moment {each['kv_peak']:.0%} "
         "of the KV cache is in use."
     )
