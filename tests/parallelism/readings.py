@@ -35,6 +35,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "parallelism.predict-layout": (
         "prompt after prompt",
+        "with Llama-3.1-70B",
         "the most tokens per second",
     ),
     "parallelism.predict-runs": (
