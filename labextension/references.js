@@ -152,6 +152,7 @@ window.llmserveReferences = {
 "yang2024context",
 "korthikanti2022",
 "nvidia2024pipeline",
+"agrawal2024sarathi",
 "article00",
 "scaling_chapter"
 ]

@@ -24,9 +24,6 @@ MISTAKES: dict[str, dict[str, str]] = {
     "parallelism.predict-layout": {
         "TP 8": "cross the network",
         "TP 4 × DP 2": "Nothing crosses",
-        "TP 2 × DP 4": "A close second",
-        "TP 4 × PP 2": "among four GPUs",
-        "TP 2 × PP 4": "among two GPUs",
     },
 }
 # Words of a prompt that turn the answer round if they are turned round.
@@ -37,10 +34,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "compared with one GPU that had memory enough",
     ),
     "parallelism.predict-layout": (
-        "two servers of four",
-        "servers of four, with a 400",
-        "a 400 Gb/s port for each GPU",
         "prompt after prompt",
+        "with Llama-3.1-70B",
         "the most tokens per second",
     ),
     "parallelism.predict-runs": (

@@ -83,6 +83,7 @@ def test_bytes_of_a_layout_are_those_of_its_parts() -> None:
 def test_the_winners_that_the_page_names() -> None:
     """By phase, by ports and by load; replicas need no port at all."""
     assert max(SHOWN, key=prefill_rate) == max(SHOWN, key=decode_ms) == "PP 8"
+    assert sorted(SHOWN, key=first_ms)[-2] == "PP 8"  # and slow on one prompt
     assert min(SHOWN, key=decode_ms) == "TP 8"
     close = ("TP 8", "TP 4 × DP 2", "TP 4 × PP 2")
     times = [decode_ms(name) for name in close]
@@ -159,14 +160,12 @@ def test_four_replicas_come_near_in_prefill_and_wait_longest_for_a_token() -> No
 
 
 def test_the_smallest_group_has_room_for_the_load_and_is_too_slow() -> None:
-    """TP 2 × DP 4: room for 64 requests, in few slots only, and slower than a tie."""
+    """TP 2 × DP 4: room for 64 requests, and slower than a tie."""
     pairs, fours = GpuLayout(tp=2, replicas=4), GpuLayout(tp=4, replicas=2)
     room = 8 * (0.9 * float(DEVICE.usable_bytes) - SPACE) - 4 * 2 * MODEL.params_total
     tokens = room / MODEL.kv_bytes_per_token(2)
     assert pairs.held_tokens() == pytest.approx(tokens, rel=1e-4)
     assert 64 * 1000 < tokens < 2 * 64 * 1000
-    many = room + 8 * (SPACE - stills.one_server()["working_many"][0])
-    assert many / MODEL.kv_bytes_per_token(2) < 64 * 1000
     slow, fast = (each.decode(64, 1000).token_s for each in (pairs, fours))
     assert slow > 0.020 > fast and slow > (1 + TIE) * fast
     assert pairs.prefill_rate(2048) > (1 + TIE) * fours.prefill_rate(2048)
@@ -197,7 +196,13 @@ def test_a_model_for_two_servers_wants_a_pipeline_between_them() -> None:
     assert pipe.held_tokens() == pytest.approx(2 * group.held_tokens(), abs=2)
     assert pipe.prefill_rate(2048) > 1.6 * group.prefill_rate(2048)
     assert pipe.first_token_s(8192, 2048) < group.first_token_s(8192, 2048)
-    assert 1 < pipe.decode(64, 1000).token_s / group.decode(64, 1000).token_s < 1.2
+    for requests, least, most in ((8, 1.25, 1.4), (64, 1 + TIE, 1.2), (256, 0.8, 0.9)):
+        ratio = (
+            pipe.decode(requests, 1000).token_s / group.decode(requests, 1000).token_s
+        )
+        assert least < ratio < most
+    flat = replace(group, flat=True).decode(64, 1000).token_s
+    assert flat < pipe.decode(64, 1000).token_s < (1 + TIE) * flat
 
 
 def test_replicas_are_two_servers_of_their_own() -> None:

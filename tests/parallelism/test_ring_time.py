@@ -9,12 +9,15 @@ import pytest
 from llmserve_lab import catalog
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
+from llmserve_lab.parallelism.deployments import GpuLayout
 from llmserve_lab.parallelism.ring_time import (
     BETWEEN,
     METHODS,
     Passed,
     RingTime,
     better,
+    border_rows,
+    first_token_s,
     follow_up_s,
     fresh,
     port_rate,
@@ -119,7 +122,7 @@ NEW = (40, 400, 3_000, 6_000, 9_000, 13_000, 14_000, 30_000, 100_000)
 def test_what_goes_round_exposes_least_and_the_rule_of_the_page_says_which(
     ranks: int,
 ) -> None:
-    """Both are laid out for every old and new; the rule errs only where it says so."""
+    """Both are laid out for every old and new; the rule of the page is the formula."""
     even = float(f.MISS_SHARE.at(sizes_of(MODEL)))
     enough = limit() / 2
     chosen = set()
@@ -132,11 +135,12 @@ def test_what_goes_round_exposes_least_and_the_rule_of_the_page_says_which(
         best = better(old, new, ranks)
         assert times[best] == pytest.approx(min(times.values()), abs=1e-12)
         share, rows = new / (old + new), new / ranks
-        crossing = enough * (1 - share / even / 2) / (1 - share / 2)
-        kv = share >= even or rows >= crossing
+        kv = share >= even or rows >= border_rows(share)
         assert (best == "pass-KV") is kv
-        if share >= even or rows >= 1.07 * enough:  # as the main line has it
+        if share >= even or rows >= enough:  # below, from about half of it on
             assert best == "pass-KV"
+        elif rows < border_rows(even):
+            assert best == "pass-Q"
         chosen.add((share >= even, rows >= enough, best))
     kv_by_rows, q = (False, True, "pass-KV"), (False, False, "pass-Q")
     assert {kv_by_rows, q, (True, False, "pass-KV")} <= chosen
@@ -152,7 +156,39 @@ def test_a_small_share_of_many_tokens_still_hides_pass_kv() -> None:
     assert better(60_000, 3_000, 4) == "pass-Q"
 
 
+@pytest.mark.parametrize("share", [0.002, 0.02, 0.05, 0.09, 0.12, 0.1244])
+def test_at_the_border_both_expose_the_same(share: float) -> None:
+    """Laid out from bytes and pairs: two per cent of the rows turn the choice."""
+    for factor, best in ((0.98, "pass-Q"), (1.02, "pass-KV")):
+        new = round(4 * factor * border_rows(share))
+        old = round(new / share) - new
+        kv_s, q_s = (exposed_by_hand(old, new, 4, method) for method in METHODS)
+        assert METHODS[q_s < kv_s] == best
+    assert border_rows(0) == pytest.approx(limit() / 2, rel=1e-3)
+    assert border_rows(share) < border_rows(share / 2)
+
+
+def test_a_prompt_on_two_servers_takes_half_of_one_and_what_shows() -> None:
+    """One rank is a replica; of two each has half of rows and pairs, chunk by chunk."""
+    for chunk in (2048, 4096):
+        alone = first_token_s(8192, chunk, 1)
+        assert alone.exposed_s == 0
+        replica = GpuLayout(tp=4).first_token_s(8192, chunk)
+        assert alone.seconds == pytest.approx(replica)
+    two = first_token_s(8192, 2048, 2)
+    hops = [exposed_by_hand(done, 4096, 2, "pass-KV") / 4 for done in (0, 4096)]
+    assert two.exposed_s == pytest.approx(sum(hops))
+    half = GpuLayout(tp=4).first_token_s(8192, 2048) / 2  # the same rows in a pass
+    assert half < two.seconds - two.exposed_s + 1e-3 and two.seconds < 1.05 * half
+    pipe = GpuLayout(tp=4, stages=2, between=BETWEEN).first_token_s(8192, 2048)
+    assert pipe > 1.1 * two.seconds
+
+
 def test_a_ring_refuses_what_it_cannot_share() -> None:
+    with pytest.raises(ValueError, match="must divide the prompt, 10, got 4"):
+        first_token_s(10, 2, 2)
+    with pytest.raises(ValueError, match="share must be from 0"):
+        border_rows(0.2)
     assert RingTime(1.0, 1.0, 4.0).speedup == 2
     with pytest.raises(ValueError, match="ranks must be at least 1, got 0"):
         fresh(10, 0)

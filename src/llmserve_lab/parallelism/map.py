@@ -8,22 +8,11 @@ from types import MappingProxyType
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.formula.text import si
-from llmserve_lab.page import engines
 from llmserve_lab.page.table import Table
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import MODEL, sizes_of
 
 GPUS, ROWS = 8, 1000
-
-
-OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "TP": ("tensor-parallel",),
-        "PP": ("pipeline-parallel",),
-        "CP": ("context-parallel", "decode-context"),
-        "replicas, and data-parallel attention": ("data-parallel",),
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -63,8 +52,8 @@ AXES: Mapping[str, Axis] = MappingProxyType(
             "nothing",
         ),
         "data-parallel attention": Axis(
-            "the batch, in attention; the feed-forward network as TP, or by experts",
-            "all of attention's weights; the cache of its own requests",
+            "the batch, in attention; the feed-forward network as TP",
+            "all of attention's weights, 1/g of the others; its own requests' cache",
             "an all-gather and a reduce-scatter of rows in each layer",
         ),
     }
@@ -100,17 +89,9 @@ def the_map() -> Table:
         for name, axis in AXES.items()
     ]
     columns = ("axis", "cuts", "each GPU stores", "sends")
-    options = "; ".join(
-        f"{short}: {', '.join(engines.named(flag).name for flag in flags)}"
-        for short, flags in OPTIONS.items()
-    )
     note = (
         f"Bytes: all that leaves {GPUS} GPUs while {ROWS:,} rows go through "
         f"{MODEL.name} in 16 bits: one prompt, or in the last two lines a batch of "
-        "requests shared out to the GPUs."
+        "requests shared out to the GPUs. vLLM's pipeline sends twice the bytes."
     )
-    engine = (
-        f"In vLLM {engines.VERSION}: {options}. "
-        "Its pipeline sends two rows for one, so twice the bytes."
-    )
-    return Table("Six ways to cut", columns, rows, [note, engine])
+    return Table("Six ways to cut", columns, rows, [note])

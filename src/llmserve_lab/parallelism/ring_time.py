@@ -14,7 +14,7 @@ from llmserve_lab.catalog import ModelShape
 from llmserve_lab.checks import one_of, whole
 from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism.arguments import MODEL, over, sizes_of
+from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
 from llmserve_lab.parallelism.deployments import SERVER, GpuLayout
 
 BETWEEN = catalog.link("infiniband-ndr")
@@ -73,6 +73,45 @@ def fresh(
         (ranks - 1) * max(0.0, hop_s - step_s),
         cost.seconds(IterationLoad(n, pairs, 0, 1, 1)),
     )
+
+
+def first_token_s(prompt: int, rows: int, ranks: int, tp: int = SERVER) -> RingTime:
+    """A prompt alone on the ring, in chunks of ``rows`` on each rank, pass-KV.
+
+    With every chunk the keys and values of all chunks before it go round again.
+
+    Raises:
+        ValueError: the chunks do not divide the prompt, or there is no rank.
+    """
+    whole(rows=rows, ranks=ranks, tp=tp)
+    chunk, cost = rows * ranks, GpuLayout(tp=tp).cost()
+    if prompt < chunk or prompt % chunk:
+        raise ValueError(f"rows × ranks must divide the prompt, {prompt}, got {chunk}")
+    compute_s = exposed_s = alone_s = 0.0
+    for done in range(0, prompt, chunk):
+        every = IterationLoad.of(chunk=chunk, context=done)
+        share = IterationLoad(rows, every.pairs // ranks, done // ranks, 1, 1)
+        compute_s += cost.seconds(share)
+        alone_s += cost.seconds(every)
+        exposed_s += follow_up_s(done, chunk, ranks, "pass-KV", tp)[2]
+    return RingTime(compute_s, exposed_s, alone_s)
+
+
+def border_rows(share: float) -> float:
+    """New rows on each rank from which pass-KV exposes less, by the share of new.
+
+    It falls from half of [ring_rows](#eq-ring_rows), where hardly any token is new, to
+    about a quarter just below the share at which both send the same.
+
+    Raises:
+        ValueError: the share is negative, or larger than that one.
+    """
+    known = sizes_of(MODEL)
+    even = float(f.MISS_SHARE.at(known))
+    if not 0 <= share <= even:
+        raise ValueError(f"share must be from 0 to {even:.3f}, got {share}")
+    most = float(f.RING_ROWS.at(known, on(DEVICE), over(BETWEEN))) / 2
+    return most * (1 - share / even / 2) / (1 - share / 2)
 
 
 def follow_up_s(
