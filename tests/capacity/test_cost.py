@@ -6,11 +6,11 @@ from functools import cache
 import pytest
 
 from llmserve_lab.capacity import formulas as f
-from llmserve_lab.capacity import measured, pools, tables
+from llmserve_lab.capacity import measured, pools, runs, tables, triangle
 from llmserve_lab.capacity.charging import charged, split
 from llmserve_lab.capacity.deployment import Candidate, hourly, not_below_zero
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths
-from llmserve_lab.capacity.triangle import LOADS, pool
+from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
 from llmserve_lab.catalog.data.prices import HOURLY
 from llmserve_lab.engine import (
     Chunked,
@@ -143,3 +143,21 @@ def test_the_planned_rate_is_one_that_the_worst_error_leaves() -> None:
         left = measured.real(9.42, off)
         assert left + off * left == pytest.approx(9.42, rel=0.005)
     assert measured.real(9.42, high) < 9.42 < measured.real(9.42, low)
+
+
+def test_another_draw_crosses_between_the_same_two_rates() -> None:
+    """Nine in ten are in time a little below the rate found, and not above it."""
+    below, above = triangle.points()[6:8]
+    rate = triangle.goodput_of_draw(3)
+    assert below.per_s < rate < above.per_s
+    kept, late = (
+        LEVEL.kept(triangle.served(LOADS[0], times * rate, one(), seed=3)).both
+        for times in (0.95, 1.05)
+    )
+    assert kept >= 0.9 > late
+
+
+def test_one_replica_less_than_the_peak_takes_misses_the_promise() -> None:
+    """Behind one router, too; a single one at the hour's own rate keeps it."""
+    assert runs.kept_of_the_hour(40.0, replicas=4) < 0.9
+    assert runs.kept_of_the_hour(9.4, replicas=1) >= 0.89

@@ -119,13 +119,12 @@ def table() -> Table:
     """Table of the measured run, the engine, and its error."""
     ours, theirs = engine(), MEASURED
     tpot = f"{1e3 * theirs.tpot_s:.1f} ms"
+    tpots_ms = _ms(theirs.tpot_s, ours.tpot_s)
     rows = [
         _row("goodput, requests/s", theirs.per_s, goodput()),
         _row("goodput, larger steps", theirs.per_s, goodput(large=True)),
         _row(f"requests/s at a TPOT of {tpot}", theirs.per_s, rate_at_tpot()),
-        _row(
-            f"TPOT at {ARRIVED:.1f} requests/s, ms", *_ms(theirs.tpot_s, ours.tpot_s), 1
-        ),
+        _row(f"TPOT at {ARRIVED:.1f} requests/s, ms", *tpots_ms, places=1),
     ]
     caption = (
         "Measured under random arrivals (MLPerf Inference 5.1, vLLM on one H100, "
@@ -138,7 +137,7 @@ def _ms(*seconds: float) -> tuple[float, ...]:
     return tuple(1e3 * each for each in seconds)
 
 
-def _row(name: str, theirs: float, ours: float, places: int = 2) -> tuple[str, ...]:
+def _row(name: str, theirs: float, ours: float, *, places: int = 2) -> tuple[str, ...]:
     return name, f"{theirs:.{places}f}", f"{ours:.1f}", off(ours / theirs - 1)
 
 

@@ -189,7 +189,7 @@ def signals() -> StaticFigure:
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
-    axes.set(xlim=(0, 1.35), xlabel="share of requests that miss a target")
+    axes.set(xlim=(0, 1.45), xlabel="share of requests that miss a target")
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     for text, ink, at in (("cold start 180 s", VERMILLION, 0), ("30 s", BLUE, 0.75)):
