@@ -110,6 +110,17 @@ def test_one_fixed_time_serves_every_number_of_gpus(n_gpus: int) -> None:
     assert abs(worked.served_error(n_gpus)) < 0.035
 
 
+def test_errors_of_either_sign_cancel_in_the_mean() -> None:
+    signed = [abs(worked.served_error(n_gpus)) for n_gpus in (1, 2, 4, 8)]
+    assert worked.served_size_error() > 2 * max(signed)
+
+
+def test_one_shot_as_measured_is_near_its_fit_and_the_switch_only_above() -> None:
+    fit_s = all_reduce_times(8, worked.row_bytes())["one_shot_s"]
+    assert worked.measured_shot_s() == pytest.approx(fit_s, rel=0.1)
+    assert worked.switch_least_bytes() > worked.turn_bytes() > worked.row_bytes()
+
+
 def test_half_the_bytes_gain_less() -> None:
     """By hand as by the measured pair's own prediction, and less than in BF16."""
     by_hand = worked.eight_bit_ms(4) / worked.eight_bit_ms(8)

@@ -60,8 +60,8 @@ def narrow_and_reduce(
     return log("all-reduce", partial.shape, rank.all_reduce(partial))
 
 
-GATHERED = Strategy("A everywhere", COLUMNS, gather_narrow_gather)
-PAIRED = Strategy("A then B", ROWS, narrow_and_reduce)
+GATHERED = Strategy("Columns everywhere", COLUMNS, gather_narrow_gather)
+PAIRED = Strategy("Columns, then rows", ROWS, narrow_and_reduce)
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {"gathered": GATHERED, "paired": PAIRED}
 )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from llmserve_lab.catalog.evidence.collectives import NCCL_RUNS
+from llmserve_lab.catalog.evidence.collectives import (
+    ENGINE_RUNS,
+    NCCL_RUNS,
+    AllReduceRun,
+)
 from llmserve_lab.checks import whole
 from llmserve_lab.collectives import calibration
 from llmserve_lab.collectives.calibration import FittedReduce
 from llmserve_lab.collectives.formulas import GATHER_S
-from llmserve_lab.formula.band import Band, Unmeasured, per_cent
+from llmserve_lab.formula.band import Band, per_cent
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page import engines
 from llmserve_lab.roofline.formulas import KV_S, WEIGHTS_S
-from llmserve_lab.running_example import PROMPT, band, served_by
+from llmserve_lab.running_example import PROMPT, served_by
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.arguments import (
     BLOCK_TOKENS,
@@ -129,6 +135,11 @@ def turn_bytes(ranks: int = 8) -> float:
     return (switch.start_s - shot.start_s) / slope
 
 
+def switch_least_bytes() -> float:
+    """The smallest tensor that the switch was measured on."""
+    return float(min(run.nbytes for run in calibration.in_switch().runs))
+
+
 def second_shot_gain(ranks: int = 8) -> tuple[float, float, float]:
     """Two shots on more GPUs than they were measured on, by their fit.
 
@@ -202,11 +213,26 @@ def served_error(n_gpus: int) -> float:
     return float(np.mean(found))
 
 
+def served_size_error() -> float:
+    """Mean size of the errors of all predicted times per token of Llama-70B."""
+    pairs = zip(dense_rows(), record()["errors"]["tpot"], strict=True)
+    return float(np.mean([abs(e) for row, e in pairs if row.model == MEASURED]))
+
+
 def measured_nccl_s(n_gpus: int = 8) -> float:
     """Seconds that NCCL was measured to take for the vector of one token."""
+    return _measured_s(NCCL_RUNS, n_gpus)
+
+
+def measured_shot_s(n_gpus: int = 8) -> float:
+    """Seconds that vLLM took for it, below the size up to which it takes one shot."""
+    return _measured_s(ENGINE_RUNS, n_gpus)
+
+
+def _measured_s(runs: Iterable[AllReduceRun], n_gpus: int) -> float:
     (found,) = (
         float(run.seconds)
-        for run in NCCL_RUNS
+        for run in runs
         if (run.n_gpus, run.nbytes) == (n_gpus, row_bytes())
     )
     return found
@@ -243,18 +269,6 @@ def weights_gb(n_gpus: int = 1) -> float:
 def stored_bytes() -> float:
     """Weights that are stored."""
     return float(DEFAULT["params_total"]) * float(DEFAULT["bytes_weight"])
-
-
-def band_text(n_gpus: int, clients: int = 32) -> str:
-    """The band of a decode step of Llama-3.1-70B in BF16, as words.
-
-    Raises:
-        ValueError: nothing like it was measured.
-    """
-    found = band("decode_step", clients=clients, tp=n_gpus, model_key=MODEL.key)
-    if isinstance(found, Unmeasured):
-        raise ValueError(f"clients must be a measured load, got {clients}: {found}")
-    return around(found)
 
 
 def around(found: Band) -> str:

@@ -76,7 +76,6 @@ def block_on_two() -> StepFigure:
         legend={
             "new": "complete numbers",
             "compute": "part of a sum",
-            "communication": "just exchanged",
         },
         counters=(
             Counter("exchanges"),
@@ -138,7 +137,7 @@ def _held(gpu: int, step: RankStep, uncut: RankStep, number: int) -> list[Row]:
     """
     parts = 3 if step.name.startswith("QKV") else 1
     wide, whole = step.given[1] // parts, uncut.given[1] // parts
-    first, ink = 0, "communication" if step.is_collective else "new"
+    first, ink = 0, "new"
     if step.remark == "partial sum":
         ink = "compute"
     elif wide < whole:

@@ -25,7 +25,6 @@ LEGEND = {
     "weights": "weights",
     "new": "complete numbers",
     "compute": "part of a sum",
-    "communication": "just exchanged",
     "empty": "on the other GPU",
 }
 COUNTERS = (
@@ -171,7 +170,6 @@ def _one(name: str, cut: str) -> StepLog:
         Frame(told[0], (weights, 0.0, 0.0)),
         Frame(told[1], (weights, 0.0, 0.0)),
         Frame(told[2], (weights, sent, 1.0)),
-        Frame(told[3], (weights, sent, 1.0)),
     ]
     words = _words((TOP, small_matrices.W, ("x", "U", "xU")))
     return StepLog(tuple(frames), {"cells": cells, "words": words})
@@ -190,14 +188,7 @@ def _outputs(
     half = _half(gpu, share.whole.size)
     ink, first = ("compute", 0) if by_rows else ("new", half.start)
     found = _across(gpu, y, share.product, first, ink, since=since, until=exchanged)
-    for j, value in enumerate(share.whole.ravel()):
-        came = by_rows or not half.start <= j < half.stop
-        at = gpu * APART + LEFT + j
-        moment = {"since": exchanged, "until": exchanged + 1}
-        just = "communication" if came else "new"
-        found.append(_cell(at, y, just, value, **moment))
-        found.append(_cell(at, y, "new", value, since=exchanged + 1))
-    return found
+    return found + _across(gpu, y, share.whole, 0, "new", since=exchanged)
 
 
 def _two(name: str, cut: str) -> StepLog:
@@ -230,13 +221,7 @@ def _hidden(gpu: int, one: CutProduct, two: CutProduct, paired: bool) -> list[Ro
     if paired:
         return found + _down(gpu, LOW, two.features, first, since=1)
     found += _down(gpu, LOW, one.product, first, since=1, until=2)
-    for i, value in enumerate(two.features.ravel()):
-        came = not first <= i < _half(gpu).stop
-        at = (gpu * APART, LOW + i)
-        just = "communication" if came else "new"
-        found.append(_cell(*at, just, value, since=2, until=3))
-        found.append(_cell(*at, "new", value, since=3))
-    return found
+    return found + _down(gpu, LOW, two.features, 0, since=2)
 
 
 def _frames_of_two(
@@ -264,16 +249,16 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "all four numbers of x.",
         "Each GPU multiplies. Its two outputs are complete: each column has looked at "
         "all of x.",
-        "All-gather: each GPU sends its two outputs to the other one.",
-        "Now both GPUs have all four outputs, the same as on one GPU.",
+        "All-gather: each GPU sends its two outputs to the other one. Both have all "
+        "four, as on one GPU.",
     ),
     "rows": (
         "U is cut by rows: GPU 0 has the first two, GPU 1 the last two. Each needs "
         "only the two numbers of x that belong to its rows.",
         "Each GPU multiplies. It has something for all four outputs, but each is only "
         "a part of the sum.",
-        "All-reduce: the two parts of each sum are added, and both GPUs get the sums.",
-        "Now both GPUs have all four outputs, the same as on one GPU.",
+        "All-reduce: the two parts of each sum are added. Both GPUs get all four sums, "
+        "as on one GPU.",
     ),
     "paired": (
         "U is cut by columns, D by rows. Both GPUs have all of x, two numbers.",

@@ -79,8 +79,9 @@ def _bands() -> str:
         said.append(f"{batch} requests: {either}")
     return (
         "Two groups share the requests evenly. Nine predicted rates in ten"
-        f"{LIKE} were off by less than this: {'; '.join(said)}. All other rows: "
-        "outside everything measured."
+        f"{LIKE} were off by less than this: {'; '.join(said)}. All other times and "
+        "rates: outside everything measured. Room: by the memory that one server on "
+        "four GPUs kept."
     )
 
 

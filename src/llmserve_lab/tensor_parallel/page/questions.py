@@ -135,9 +135,9 @@ fits = Question(
     name="tensor-parallel.fits",
     prompt=(
         f"Two {DEVICE.name} GPUs hold {MODEL.name} in 16 bits: "
-        f"{si(float(STORED_BYTES.at(DEFAULT)), 'byte')} of weights. On each GPU "
-        f"{si(float(DEFAULT['hbm_bytes']), 'byte')} may be used, and a cached token "
-        f"takes {si(float(DEFAULT['kv_bytes_per_token']), 'byte')} on both together. "
+        f"{float(STORED_BYTES.at(DEFAULT)) / 1e6:,.0f} MB of weights. On each GPU "
+        f"{float(DEFAULT['hbm_bytes']) / 1e6:,.0f} MB may be used, and a cached token "
+        f"takes {float(DEFAULT['kv_bytes_per_token']) / 1e6} MB on both together. "
         "How many tokens of cache fit?"
     ),
     answer=_cache_tokens,

@@ -60,7 +60,8 @@ def gains() -> StaticFigure:
         sentence=f"{len(every)} pairs of {num_rows()} measured runs of Llama-70B: "
         f"predicted {mean_error(every):.0%} off on average, by a fit that had not seen "
         "this model. Pairs that lie within a hundredth share a mark. "
-        f"In {worse()} pairs the larger group was slower.",
+        f"In {worse()} pairs the larger group was slower; in the leftmost, predicted "
+        "so, the one GPU had room for few of the requests at a time.",
     )
 
 
