@@ -28,7 +28,12 @@ ASKED: dict[str, tuple[str, ...]] = {
         "64 GPUs each reads a quarter",
         "part after part",
     ),
-    "moe.predict-skew": ("wait for the slowest", "What share", "put to use"),
+    "moe.predict-skew": (
+        "10 % of all",
+        "computing takes longer",
+        "wait for the slowest",
+        "What share",
+    ),
     "moe.sending": ("to a combine", "besides", "does the combine take"),
     "moe.ridge": ("Each GPU decodes 64", "How many GPUs must share"),
     "moe.least-ep": ("keep 30 GB", "fewest GPUs that hold", "experts shared out"),

@@ -19,7 +19,6 @@ DERIVED: dict[str, tuple[str, ...]] = {
         "halves_rate = group_batch / group_step",
     ),
     "capacity": (
-        "more = above_rate / below_rate − 1",
         "hour_requests = rate_only × hour_s",
         "gpu_both = gpu_in + gpu_out",
         "step_prompt = step_shared − step_alone",
@@ -56,7 +55,6 @@ DERIVED: dict[str, tuple[str, ...]] = {
         "miss = kv_each / q_each",
         "new_share = new / ( old + new )",
         "follow = kv_each × ( old + new ) / ( q_each × new )",
-        "port_rate = port_sheet × port_share",
         "block_each = ( old + new ) / 4",
         "block_bytes = block_each × kv_each",
         "new_each = new / 4",
@@ -75,7 +73,7 @@ DERIVED: dict[str, tuple[str, ...]] = {
         "ms_queue = ms_after − ms_before",
     ),
     "tensor_parallel": (
-        "gain_eight = rate_eight / rate_four",
+        "gain_eight = hand_sum / token_eight",
         "token_eight = work_eight + still_eight",
         "fit_factor = fit_eight / fit_two",
     ),

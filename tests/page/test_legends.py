@@ -67,7 +67,7 @@ def kept(lines: Named, said: str) -> None:
 
 def gauges(lines: Named, said: str) -> None:
     most = {name: max(heights(points)) for name, points in lines.items()}
-    assert f"At most {most['running']:.0f} requests run" in said
+    assert f"at most {most['running']:.0f} requests run" in said
     assert f"and {most['waiting']:.0f} wait" in said
     assert most["running"] != most["waiting"]
 

@@ -31,8 +31,6 @@ TITLES: dict[str, str] = {
     "parallelism.pipe_rate": "‘grows until’ ‘many batches’",
     "parallelism.pipeline": "‘many batches’",
     "parallelism.pipeline_steps": "‘many batches’",
-    "parallelism.ring": "‘After three’",
-    "parallelism.ring_of_blocks": "‘After three’",
     "quantization.few_bits": "‘fewer bits’",
     "quantization.gptq_columns": "‘not’",
     "roofline.batch_and_context": "‘With long’ ‘long contexts’ ‘no batch’ ‘large’",
@@ -57,8 +55,8 @@ SENTENCES: dict[str, str] = {
     "capacity.cost_latency": "‘most ttft’ ‘most tpot’",
     "continuous_batching.chunk_from_target": "‘after a’",
     "continuous_batching.lanes": "‘after first_s’",
-    "deepseek.group_size": "‘least every’ ‘with gpu_requests’ ‘No point’",
-    "deepseek.waterfall": "‘with context’ ‘after another’ ‘with the’ ‘not fully’",
+    "deepseek.group_size": "‘least every’ ‘with gpu_requests’ ‘No point’ ‘not fit’ ‘no batch’",
+    "deepseek.waterfall": "‘with context’ ‘after another’ ‘with the’ ‘not fully’ ‘longer counts’",
     "disaggregation.goodput": (
         "‘within ms’ ‘further one’ ‘with one’ ‘with extra’ ‘with two’"
     ),
