@@ -119,7 +119,7 @@ KEPT: dict[str, list[str]] = {
         ),
         (
             "hot middle ‘with rows’ rows hot32 ‘long although’ hot32_layer "
-            "turn32 small ‘no longer’ ‘longer but’"
+            "turn32 ‘not measured’ small ‘no longer’ ‘longer but’"
         ),
     ],
     "parallelism": [

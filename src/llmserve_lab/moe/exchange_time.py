@@ -157,5 +157,8 @@ def table() -> Table:
             for c in (w, f"{w[0]}. less wire", f"{w[0]}. model", f"{w[0]}. off")
         ),
     )
-    title = "Dispatch and combine of one layer in µs: DeepEP on H800, and the model"
+    title = (
+        "Dispatch and combine of one layer in µs: DeepEP on H800, and the model fitted "
+        "to the other sizes"
+    )
     return Table(title, columns, rows)

@@ -44,18 +44,26 @@ def read_bytes() -> float:
 
 
 @cache
-def all_reduce_s(n_rows: int) -> float:
-    """Seconds of one all-reduce over eight GPUs, by the fastest of three ways."""
+def all_reduce_s(n_rows: int, link_share: float | None = 1.0) -> float:
+    """Seconds of one all-reduce over eight GPUs, by the fastest of three ways.
+
+    Constants are fitted. Links reach a ``link_share`` of their datasheet, all of
+    it as in dispatch and combine; ``None`` takes the share fitted to all-reduces.
+    """
     size = {"n_ranks": NODE, "tensor_bytes": ROW_BYTES * n_rows}
+    if link_share is not None:
+        size["eff_link"] = link_share
     ways = (
         (ALL_REDUCE_S, calibration.nccl()),
         (ONE_SHOT_S, calibration.one_shot()),
         (IN_SWITCH_S, calibration.in_switch()),
     )
-    return min(float(formula.at(fit.known(), size)) for formula, fit in ways)
+    return min(float(formula.at({**fit.known(), **size})) for formula, fit in ways)
 
 
-def token_s(n_rows: int, context: float = CONTEXT) -> dict[str, float]:
+def token_s(
+    n_rows: int, context: float = CONTEXT, link_share: float | None = 1.0
+) -> dict[str, float]:
     """Parts of a token's time if every matrix is sliced, in seconds.
 
     Each part takes the longer of reading and computing. Every GPU reads all caches and
@@ -74,7 +82,7 @@ def token_s(n_rows: int, context: float = CONTEXT) -> dict[str, float]:
         "experts": MOE_LAYERS * max(float(experts), float(computed)),
         "weights": max(read_bytes() / bandwidth, 2 * read_bytes() * n_rows / flops),
         "attention": max(tokens * kv_bytes() / bandwidth, tokens * pair / NODE / half),
-        "sending": reduces * all_reduce_s(n_rows),
+        "sending": reduces * all_reduce_s(n_rows, link_share),
     }
 
 

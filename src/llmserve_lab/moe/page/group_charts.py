@@ -24,7 +24,7 @@ def _ranks(fewest: int) -> QuantityAxis:
 
 
 def memory(fixed: Mapping[str, float]) -> Any:
-    """Weights of a GPU against the size of the group, and the memory that is left."""
+    """Weights of a GPU against the size of the group, and its memory for weights."""
     from llmserve_lab.extras import altair as alt
 
     x = _ranks(FEWEST)
@@ -38,7 +38,7 @@ def memory(fixed: Mapping[str, float]) -> Any:
             y,
             "y",
             "value",
-            Landmark("memory left", q.hbm_bytes, down=-4, expr=room),
+            Landmark("memory for weights", q.hbm_bytes, down=-4, expr=room),
         ),
         *landmarks(x, "x", "ep", Landmark("your EP size", q.ep)),
         bound_curves(
