@@ -45,8 +45,8 @@ KEPT: dict[str, list[str]] = {
         (
             "‘larger group’ ‘strict with’ ‘with dt_ctx’ dt_ctx dt_n_gpus dt_ep32 "
             "dt_more100 ‘more each’ dt_t100 dt_more33 ‘more at’ dt_t33 "
-            "dt_target dt_more50 ‘experts scatter’ dt_lost50 ‘grows when’ dt_at72 "
-            "dt_range72"
+            "dt_target dt_more50 ‘more or’ dt_lost50 ‘less An’ ‘grows when’ "
+            "dt_at72 dt_range72"
         ),
     ],
     "disaggregation": [
@@ -55,8 +55,8 @@ KEPT: dict[str, list[str]] = {
         "ride ‘longer at’ per_gpu ‘grows from’ hand_step gap_round",
         (
             "‘With a’ strict prompt_bare answer_count ‘least strict_more’ strict_more "
-            "‘more requests’ ‘with one’ lead_strict ‘more than’ ‘with one’ "
-            "budget_small ‘with loose’ loose ‘nothing’"
+            "‘more requests’ ‘with one’ ‘least lead_strict’ lead_strict "
+            "‘more than’ ‘with one’ budget_small ‘with loose’ loose ‘nothing’"
         ),
         (
             "‘faster than’ prefix share_link dram_gain ‘fast whereas’ ‘faster only’ "

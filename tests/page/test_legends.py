@@ -123,12 +123,25 @@ def kinds(lines: Named, said: str) -> None:
     assert {round(y, 6) for _, y in prefill} == {round(100 * r.error, 6) for r in told}
 
 
+def spoilt(lines: Named, said: str) -> None:
+    """Outliers make the error of every size of group larger, and by as much as said."""
+    (clean,), (bad,) = (
+        [points for name, points in lines.items() if name.endswith(words)]
+        for words in ("no outliers", "four outlier columns")
+    )
+    assert all(one < two for one, two in zip(heights(clean), heights(bad), strict=True))
+    for words, points in (("Without outliers", clean), ("with four", bad)):
+        first, *_, last = heights(points)
+        assert re.search(rf"{words}[^%]*from {first:.0%} to {last:.0%}", said), words
+
+
 FACTS: dict[str, Callable[[Named, str], None]] = {
     "capacity.stills.kept": targets,
     "capacity.stills.whole_day": peak,
     "deepseek.evidence.predicted_and_measured": kinds,
     "deepseek.stills.long_contexts": rates,
     "quantization.stills.forgotten": kept,
+    "quantization.stills.groups": spoilt,
     "roofline.measured_roof.trade": trade,
     "symptoms.boards.bench_picture": gauges,
     "symptoms.figures.arrivals": staircases,

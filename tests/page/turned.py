@@ -55,8 +55,12 @@ SENTENCES: dict[str, str] = {
     "capacity.cost_latency": "‘most ttft’ ‘most tpot’",
     "continuous_batching.chunk_from_target": "‘after a’",
     "continuous_batching.lanes": "‘after first_s’",
-    "deepseek.group_size": "‘least every’ ‘with gpu_requests’ ‘No point’ ‘not fit’ ‘no batch’",
-    "deepseek.waterfall": "‘with context’ ‘after another’ ‘with the’ ‘not fully’ ‘longer counts’",
+    "deepseek.group_size": (
+        "‘least every’ ‘with gpu_requests’ ‘No point’ ‘not fit’ ‘no batch’"
+    ),
+    "deepseek.waterfall": (
+        "‘with context’ ‘after another’ ‘with the’ ‘not fully’ ‘longer counts’"
+    ),
     "disaggregation.goodput": (
         "‘within ms’ ‘further one’ ‘with one’ ‘with extra’ ‘with two’"
     ),
