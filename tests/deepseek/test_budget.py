@@ -8,7 +8,7 @@ from llmserve_lab.deepseek.page import budget
 
 NOTE = re.compile(r"\[(\d)\]")
 RATE = re.compile(r"([\d.,]+) T(?:B|FLOP)/s")
-MOVED, WORKED = ("weights (GB)", "other (GB)"), ("work (TFLOP)",)
+MOVED, WORKED = ("weights (GB)", "other (GB)"), ("FLOPs (TFLOP)",)
 
 
 def printed() -> list[dict[str, str]]:
@@ -33,7 +33,9 @@ def test_times_stand_under_what_they_are_the_time_of() -> None:
             bytes_per_s, flops_per_s = (float(each.replace(",", "")) for each in rates)
             moving = total(row, MOVED) / bytes_per_s  # GB over TB/s: milliseconds
             working = 1e3 * total(row, WORKED) / flops_per_s
-            assert float(row["moving (ms)"]) == pytest.approx(moving, abs=0.02)
-            assert float(row["working (ms)"]) == pytest.approx(working, abs=0.02)
+            assert float(row["for bytes (ms)"]) == pytest.approx(moving, abs=0.02)
+            assert float(row["for FLOPs, starts (ms)"]) == pytest.approx(
+                working, abs=0.02
+            )
             seen.append(row["part"])
     assert len(seen) == 4
