@@ -176,7 +176,7 @@ KEPT: dict[str, list[str]] = {
     "tensor_parallel": [
         "calls",
         "‘less than’ shot_seen nccl_seen",
-        "‘Above turn_rows’ turn_rows ‘faster than’ vllm_kib",
+        "‘above turn_rows’ turn_rows ‘faster than’ vllm_kib",
         "‘not from’ ‘with quantized’ gain_4 predicted_4 gain_eight ‘not measured’",
         "fit_two usual fit_eight ‘most checked’",
     ],

@@ -173,13 +173,14 @@ def trust() -> StaticFigure:
             "What is new was kept out of the fit. First line: "
             f"{len(runs.after)} loads between two own runs of {len(set(runs.servers))} "
             "servers, corrected by these runs. Other lines: all "
-            f"{len(dense_rows())} rows. Not drawn: mixtures of experts, blind "
+            f"{len(dense_rows())} rows. Not drawn: a server that was refused (its "
+            "prompts came from a cache), and mixtures of experts, blind "
             f"{expert_tables.blind()[0]}. Never tested: another vendor, the "
             "slowest requests, users who come at random."
         ),
         title=(
-            f"A new server is predicted {least:.0f} to {most:.0f} % off in the mean, "
-            f"the worst one {min(worsts):.0f} to {max(worsts):.0f} %"
+            f"A new dense server is predicted {least:.0f} to {most:.0f} % off in the "
+            f"mean, the worst one {min(worsts):.0f} to {max(worsts):.0f} %"
         ),
         name="how_wrong.trust",
     )
