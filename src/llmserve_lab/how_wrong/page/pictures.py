@@ -173,8 +173,8 @@ def trust() -> StaticFigure:
             "What is new was kept out of the fit. First line: "
             f"{len(runs.after)} loads between two own runs of {len(set(runs.servers))} "
             "servers, corrected by these runs. Other lines: all "
-            f"{len(dense_rows())} rows. Not drawn: a server that was refused (its "
-            "prompts came from a cache), and mixtures of experts, blind "
+            f"{len(dense_rows())} rows. Not drawn: a refused server; mixtures of "
+            "experts, blind "
             f"{expert_tables.blind()[0]}. Never tested: another vendor, the "
             "slowest requests, users who come at random."
         ),
