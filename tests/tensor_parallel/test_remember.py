@@ -64,7 +64,7 @@ def test_the_switch_takes_over_where_the_engine_changes() -> None:
 
 def test_the_sentence_says_on_which_side_the_switch_is_faster() -> None:
     (said,) = (each for each in sentences("tensor_parallel") if "switch" in each)
-    words = re.search(r"(Above|Below) .* adds up (faster|slower) than one shot", said)
+    words = re.search(r"(above|below) .* adds up (faster|slower) than one shot", said)
     assert words
     for rows in (worked.turn_rows() / 2, 2 * worked.turn_rows()):
         size = {"n_ranks": 8.0, "tensor_bytes": rows * worked.row_bytes()}
@@ -75,7 +75,7 @@ def test_the_sentence_says_on_which_side_the_switch_is_faster() -> None:
                 (wires.ONE_SHOT_S, calibration.one_shot()),
             )
         )
-        told = (rows > worked.turn_rows()) is (words[1] == "Above")
+        told = (rows > worked.turn_rows()) is (words[1] == "above")
         assert (switch_s < shot_s) is (told is (words[2] == "faster"))
 
 
