@@ -123,7 +123,12 @@ def bound(prompt_len: int = LONG, *, long_decodes: int = 0) -> int:
 
 
 def longest_s(budget: int, prompt_len: int) -> float:
-    """The longest iteration that reads such a prompt beside the decodes."""
+    """The longest iteration that reads such a prompt beside the decodes.
+
+    Raises:
+        ValueError: the prompt is longer than the model's context.
+    """
+    whole(of="token", most=model().max_context, prompt_len=prompt_len)
     chunk = budget - DECODES
     loads = (
         calm().plus(IterationLoad.of(chunk=min(chunk, prompt_len - at), context=at))

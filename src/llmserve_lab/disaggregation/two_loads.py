@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llmserve_lab.checks import whole
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
     GPUS,
@@ -18,6 +19,8 @@ from llmserve_lab.disaggregation.goodput import (
     served_best,
 )
 from llmserve_lab.disaggregation.served import known, load, value
+
+MOST_GPUS = 10_000  # every division of them is priced
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,9 @@ def split(demand: Demand, limit_s: float, gpus: int = GPUS) -> Divided:
     """What each way carries, if all GPUs are busy and read one prompt at a time.
 
     Raises:
-        ValueError: there are not GPUs for two pools.
+        ValueError: there are not GPUs for two pools, or more than are tried in turn.
     """
-    if gpus < 2:
-        raise ValueError(f"gpus must be at least 2, got {gpus}")
+    whole(of="GPU", first=2, most=MOST_GPUS, gpus=gpus)
     asked = load(demand.prompt, demand.answer, limit_s)
     carried = {
         x: value(f.POOLS_RATE, known(asked, n_prefill=x, n_decode=gpus - x))
