@@ -31,10 +31,8 @@ def chosen(lines: Iterable[Mapping[str, str]]) -> list[tuple[str, ...]]:
     """The runs, in :data:`COLUMNS`, in the order of the table."""
     runs = dict[tuple[str, ...], None]()
     for line in lines:
-        model, found = (
-            named(line["model_path"]),
-            CLIENTS.search(line["silicon_data_source"]),
-        )
+        model = named(line["model_path"])
+        found = CLIENTS.search(line["silicon_data_source"])
         if model not in SHAPES or line["system"] not in SYSTEMS or found is None:
             continue
         if line["mode"] != "agg" or line["attention_dp_size"] not in ("", "1"):

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import llmserve_lab
+from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from tests.page import seen
 
 Points = list[tuple[float, float]]
+PACKAGE = Path(llmserve_lab.__file__).parent
+
+
+def steps_of(drawing: re.Pattern[str]) -> list[str]:
+    """Names of the step figures of chapters whose pages draw so, by their source."""
+    rooms = {
+        path.parts[-3]
+        for path in PACKAGE.glob("*/page/*.py")
+        if drawing.search(path.read_text("utf8"))
+    }
+    return [name for name in registry.steps() if name.split(".")[0] in rooms]
 
 
 def _items(figure: LiveFigure, **changes: Any) -> list[tuple[Any, ...]]:

@@ -127,7 +127,8 @@ def live(figure: LiveFigure) -> Note:
 
 
 # A step figure: its rows, frame by frame.
-def _alive(row: Mapping[str, Any], frame: int) -> bool:
+def alive(row: Mapping[str, Any], frame: int) -> bool:
+    """Whether a row of a step figure is drawn in a frame."""
     since, until = row.get("since") or 0, row.get("until")
     return bool(since <= frame and (until is None or frame < until))
 
@@ -138,7 +139,7 @@ def _rows(figure: StepFigure, log: str, frame: int) -> Note:
         row
         for table in figure.logs[log].tables.values()
         for row in table
-        if _alive(row, frame)
+        if alive(row, frame)
     ]
     inks = [str(row.get("ink", "")) for row in rows]
     places = [

@@ -3,33 +3,32 @@
 A line without a head has no direction; it has the ink of a box at either end.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from math import hypot
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import llmserve_lab
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.page.step.marks import Cells, Links, Mark
+from tests.page.drawn import steps_of
+from tests.page.seen import alive as drawn_in
 
 Row = dict[str, Any]
 Place = tuple[float, float]
 PLAIN = {"communication", "other"}  # that something moves, or stays
 BOTH = 2  # boxes that stand side by side where an arrow ends: what stays, what came
-PACKAGE = Path(llmserve_lab.__file__).parent
-ROOMS = {p.parts[-3] for p in PACKAGE.glob("*/page/*.py") if "Links(" in p.read_text()}
-LINKED = [name for name in registry.steps() if name.split(".")[0] in ROOMS]
+LINKED = steps_of(re.compile(r"Links\("))
 
 
 def alive(figure: StepFigure, log: str, mark: Mark, frame: int) -> Iterator[Row]:
     """Rows of a mark that are drawn in one frame."""
     fixed = (figure.scene.fixed or {}).get(mark.table, ())
     for row in (*fixed, *figure.logs[log].tables.get(mark.table, ())):
-        if (row.get("since") or 0) <= frame < row.get("until", frame + 1):
+        if drawn_in(row, frame):
             yield row
 
 
@@ -97,4 +96,4 @@ def test_an_arrow_in_the_ink_of_what_leaves_next_is_found() -> None:
 
 
 def test_figures_in_several_chapters_have_arrows_in_the_ink_of_a_box() -> None:
-    assert {"moe", "parallelism", "end_to_end"} <= ROOMS
+    assert {"moe", "parallelism", "end_to_end"} <= {n.split(".")[0] for n in LINKED}

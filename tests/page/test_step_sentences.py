@@ -13,6 +13,7 @@ import pytest
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.step.content import Frame
 from llmserve_lab.page.step.figure import StepFigure, StepLog
+from tests.page.seen import alive
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 READ_OFF = re.compile(r"(?<![\w.])(?:\d[\d,]*\.\d+|\d+(?=%| times in a hundred))")
@@ -48,11 +49,7 @@ def shown(figure: StepFigure, log: StepLog, at: int) -> set[float]:
     """Numbers that are written into the picture of a frame, or counted below it."""
     tables = (*log.tables.values(), *(figure.scene.fixed or {}).values())
     rows = (row for table in tables for row in table)
-    drawn = [
-        str(row.get("text", ""))
-        for row in rows
-        if (row.get("since") or 0) <= at < (row.get("until") or at + 1)
-    ]
+    drawn = [str(row.get("text", "")) for row in rows if alive(row, at)]
     counted = map(str, log.frames[at].counters)
     return numbers(" ".join([*drawn, *counted, figure.title]))
 

@@ -2,14 +2,13 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-import llmserve_lab
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.step.content import Counter
 from llmserve_lab.page.step.figure import StepFigure
+from tests.page.drawn import steps_of
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 AXIS = re.compile(r"time.*\((s|ms|µs)\)")
@@ -18,15 +17,7 @@ SAID = re.compile(r"([\d.,]+) (s|ms|µs)\b")
 LEAST = 0.01  # of the axis: what is counted in too large a unit would be shorter
 # Rounding, and what a mean of many other runs may have beyond those that are drawn.
 ROOM = 1.02
-
-
-PACKAGE = Path(llmserve_lab.__file__).parent
-ROOMS = {
-    path.parts[-3]
-    for path in PACKAGE.glob("*/page/*.py")
-    if DRAWN.search(path.read_text())
-}
-TIMED = [name for name in registry.steps() if name.split(".")[0] in ROOMS]
+TIMED = steps_of(DRAWN)
 
 
 def axis_s(figure: StepFigure) -> float:

@@ -16,7 +16,8 @@ from llmserve_lab.validation.expert_form import (
     MendedPredictor,
 )
 from llmserve_lab.validation.fit import TPOT_DAMPED, damped
-from llmserve_lab.validation.prediction import KINDS, Times
+from llmserve_lab.validation.prediction import Times
+from llmserve_lab.validation.scores import pieced
 from llmserve_lab.validation.unit_work import Floats
 
 START = ExpertConstants(layer_s=2e-5, products=2.0)
@@ -83,12 +84,12 @@ def without_model(predictor: MendedPredictor) -> dict[str, ExpertConstants]:
 def left_out(predictor: MendedPredictor, fitted: dict[str, ExpertConstants]) -> Times:
     """Times of each row from the constants that were fitted without its model."""
     model = predictor.label("model")
-    times = {kind: np.empty(len(model)) for kind in KINDS}
-    for name, extra in fitted.items():
-        own = predictor.predict(achieved(), extra)
-        for kind in KINDS:
-            times[kind][model == name] = getattr(own, kind)[model == name]
-    return Times(**times)
+
+    def made(tested: np.ndarray) -> Times:
+        (name,) = set(model[tested])
+        return predictor.subset(tested).predict(achieved(), fitted[name])
+
+    return pieced(model, made)
 
 
 def refitted(predictor: MendedPredictor) -> Times:

@@ -9,7 +9,6 @@ checkpoint in four bits only the experts have four. Two *constants*
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -23,7 +22,6 @@ from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.experts import expert_cost
 from llmserve_lab.validation.exposure import Exposures, exposures_of_all
 from llmserve_lab.validation.prediction import Predictor, Times
-from llmserve_lab.validation.protocol import Protocol, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import BYTES_16, Floats, bytes_per_weight
 
@@ -102,18 +100,6 @@ def mended_cost(
     )
 
 
-def exposures_through_windows(rows: Sequence[MeasuredRow]) -> list[Exposures]:
-    """What the engine counts of each row, in each layer what it sees."""
-    found: dict[int, Exposures] = {}
-    for name in {row.model for row in rows}:
-        places = [place for place, row in enumerate(rows) if row.model == name]
-        own = [rows[place] for place in places]
-        protocols = [protocol_of(row) for row in own]
-        counted = exposures_of_all(own, protocols, kept=kept_of(own[0]))
-        found |= dict(zip(places, counted, strict=True))
-    return [found[place] for place in range(len(rows))]
-
-
 class MendedPredictor(Predictor):
     """Rows of mixtures of experts, ready to be priced with any two constants.
 
@@ -121,15 +107,16 @@ class MendedPredictor(Predictor):
         ValueError: there is no row, or one of a model without experts.
     """
 
-    def __init__(
-        self,
-        rows: Sequence[MeasuredRow],
-        exposures: Sequence[Exposures] | None = None,
-        *,
-        protocols: Sequence[Protocol] | None = None,
-    ) -> None:
-        counted = exposures_through_windows(rows) if exposures is None else exposures
-        super().__init__(rows, counted, protocols=protocols)
+    def _counted(self) -> list[Exposures]:
+        """What the engine counts of each row, in each layer what it sees."""
+        found: dict[int, Exposures] = {}
+        for name in {row.model for row in self.rows}:
+            places = [i for i, row in enumerate(self.rows) if row.model == name]
+            own = [self.rows[place] for place in places]
+            protocols = [self.protocols[place] for place in places]
+            counted = exposures_of_all(own, protocols, kept=kept_of(own[0]))
+            found |= dict(zip(places, counted, strict=True))
+        return [found[place] for place in range(len(self.rows))]
 
     def predict(
         self, reached: ServingConstants, extra: ExpertConstants = DENSE

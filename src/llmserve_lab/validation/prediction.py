@@ -102,11 +102,11 @@ class Predictor:
         self.protocols = tuple(
             [protocol_of(row) for row in rows] if protocols is None else protocols
         )
-        self.exposures = tuple(
-            exposures_of_all(self.rows, self.protocols)
-            if exposures is None
-            else exposures
-        )
+        self.exposures = tuple(self._counted() if exposures is None else exposures)
+
+    def _counted(self) -> list[Exposures]:
+        """What the engine counts of each row."""
+        return exposures_of_all(self.rows, self.protocols)
 
     def subset(self, chosen: np.ndarray) -> Self:
         """The rows for which ``chosen`` [rows] is true."""

@@ -62,13 +62,22 @@ def left_out(
     names = np.unique(label)
     if len(names) < 2:
         raise ValueError(f"by must tell rows apart, got {by!r}, always {names[0]}")
-    times = {kind: np.empty(len(label)) for kind in KINDS}
-    for name in names:
-        tested = label == name
+
+    def made(tested: np.ndarray) -> Times:
         reached = fit(predictor.subset(~tested), free=free, start=start)
-        found = predictor.subset(tested).predict(reached)
+        return predictor.subset(tested).predict(reached)
+
+    return pieced(label, made)
+
+
+def pieced(label: np.ndarray, made: Callable[[np.ndarray], Times]) -> Times:
+    """Times of all rows, ``made`` apart for those of each name in ``label`` [rows]."""
+    times = {kind: np.empty(len(label)) for kind in KINDS}
+    for name in np.unique(label):
+        own = label == name
+        found = made(own)
         for kind in KINDS:
-            times[kind][tested] = getattr(found, kind)
+            times[kind][own] = getattr(found, kind)
     return Times(**times)
 
 
@@ -97,13 +106,12 @@ def per_engine(predictor: Predictor) -> Times:
     few bits from attention in 16.
     """
     label = np.char.add(predictor.label("engine"), predictor.label("generation"))
-    times = {kind: np.empty(len(label)) for kind in KINDS}
-    for name in np.unique(label):
-        own = predictor.subset(label == name)
-        found = own.predict(fit(own, free=WITH_EXPONENT))
-        for kind in KINDS:
-            times[kind][label == name] = getattr(found, kind)
-    return Times(**times)
+
+    def made(chosen: np.ndarray) -> Times:
+        own = predictor.subset(chosen)
+        return own.predict(fit(own, free=WITH_EXPONENT))
+
+    return pieced(label, made)
 
 
 def score(predictor: Predictor, predicted: Times, kind: Kind) -> ErrorScore:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llmserve_lab.catalog.evidence.status import Status
 from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong.wording import per_cent, with_ends
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.expert_form import ExpertConstants
-from llmserve_lab.validation.experts import GOAL, SHAPES, stored_runs
+from llmserve_lab.validation.experts import GOAL, OPENED, SHAPES, stored_runs
 from llmserve_lab.validation.prediction import Kind
 
 __all__ = ["GOAL", "SHAPES", "bias_of", "blind", "experts", "extra", "mended", "score"]
 EACH = "all"
-OPENED = Status(*record()["experts"]["status"])
 
 
 def score(sort: str, kind: Kind, model: str = EACH) -> Mapping[str, Any]:
@@ -42,14 +40,16 @@ def bias_of(model: str, system: str, engine: str, precision: str) -> float:
 
 def mended() -> tuple[str, str]:
     """The mended predictor's mean error of TPOT, and its bias, as they are printed."""
-    found = score("model left out", "tpot")
-    ends = found["low"], found["high"]
-    return with_ends(found["mean"], ends), signed(found["bias"], 1)
+    return _printed(score("model left out", "tpot"))
 
 
 def blind() -> tuple[str, str]:
     """The same of the machine fitted to dense models."""
-    found = score("blind", "tpot")
+    return _printed(score("blind", "tpot"))
+
+
+def _printed(found: Mapping[str, Any]) -> tuple[str, str]:
+    """A mean error with the ends of its interval, and a bias."""
     ends = found["low"], found["high"]
     return with_ends(found["mean"], ends), signed(found["bias"], 1)
 
