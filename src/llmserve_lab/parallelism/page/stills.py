@@ -113,7 +113,7 @@ def _sentence() -> str:
     """What the picture assumes, what is a tie, and what was never measured."""
     return (
         f"Predicted, not measured: Llama-3.1-70B in BF16 on eight H100 in two servers "
-        f"of {SERVER}. Dark: the best, and what ties with it, within {TIE:.0%}. "
+        f"of {SERVER}. Full colour: the best, and its ties, within {TIE:.0%}. "
         f"TP 8 uses all {SERVER} ports of a server. Decode: {REQUESTS} "
         f"requests of {CONTEXT:,} tokens, an equal part to each replica, and in a "
         f"pipeline as many equal batches as stages. Prefill: prompt after prompt of "

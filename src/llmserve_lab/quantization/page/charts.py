@@ -143,7 +143,7 @@ def _lasts() -> list[Any]:
             alt.Chart(alt.Data(values=[{"lane": lane}]))
             .transform_calculate(start=end, room=f"{ROOM} * ({end})")
             .transform_calculate(
-                says=f"{full} ? 'does not fit' : format(datum.start, '.3r') + ' ms'"
+                says=f"{full} ? 'no room' : format(datum.start, '.3r') + ' ms'"
             )
             .encode(y=alt.Y("lane", type="nominal", sort=None, title=None))
         )
