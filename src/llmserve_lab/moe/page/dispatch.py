@@ -14,6 +14,7 @@ from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 PER = toy.EXPERTS // toy.GPUS  # experts of a GPU
 HOME, RESULT, HELD, QUEUE = 2.2, 3.4, 8.1, 9.35  # where columns begin
 COPY, LEFT, RIGHT = 1.1, 3.4, 8.0  # width of a copy; ends of the wires
+HEAD = -0.35  # height of the columns' names
 ROUTE, SEND, RUN, BACK, SUM = 1, 2, 3, 4, 5  # frames
 Row = dict[str, Any]
 LOGS: dict[str, tuple[Copies, bool]] = {
@@ -57,9 +58,7 @@ def _scene(width: float) -> Scene:
         for g in range(toy.GPUS)
     ]
     names = [{"x": 0.95, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
-    heads = [(HOME + COPY / 2, "tokens"), (HELD + 0.55, "experts")]
-    heads.append((QUEUE + 3 * COPY, "received"))
-    names += [{"x": x, "y": -0.35, "text": text} for x, text in heads]
+    names.append({"x": HOME + COPY / 2, "y": HEAD, "text": "tokens"})
     return Scene(
         x=SceneAxis((0, width), shown=False),
         y=SceneAxis((PER * toy.GPUS, -0.7), shown=False),
@@ -69,6 +68,7 @@ def _scene(width: float) -> Scene:
             Cells(table="boxes", x2="x2", y2="y2", text="text", opacity="faint"),
             Labels(table="routes", align="left"),
             Labels(table="names"),
+            Labels(table="heads"),
         ),
         height=290,
         fixed={"bands": bands, "names": names},
@@ -137,7 +137,16 @@ def _log(name: str, run: ExecutedLayer) -> StepLog:
     assert np.allclose(run.rows, one)
     boxes = _boxes(run) + _received(run)
     tables = {"boxes": boxes, "wires": _wires(run), "routes": _routes(run)}
-    return StepLog(frames, tables)
+    return StepLog(frames, tables | {"heads": _heads()})
+
+
+def _heads() -> list[Row]:
+    """What stands at the right, until the sums need the room."""
+    columns = {"experts": HELD + COPY / 2, "received": QUEUE + 3 * COPY}
+    return [
+        {"x": x, "y": HEAD, "text": text, "since": 0, "until": SUM}
+        for text, x in columns.items()
+    ]
 
 
 def _dispatch(name: str, run: ExecutedLayer) -> str:
@@ -187,7 +196,7 @@ def _boxes(run: ExecutedLayer) -> list[Row]:
         y = expert + 0.08
         found.append(_box(HELD, y, "empty", f"E{expert}", until=RUN))
         ink = "weights" if queue else "empty"
-        found.append(_box(HELD, y, ink, f"E{expert}", since=RUN))
+        found.append(_box(HELD, y, ink, f"E{expert}", since=RUN, until=SUM))
     return found
 
 

@@ -70,7 +70,7 @@ def roofline() -> Any:
     drawn = alt.layer(
         line.mark_line(color=GREY.css, clip=True),
         *_gap(y),
-        *kernels(INTENSITY, COMPUTE),
+        *kernels(INTENSITY, COMPUTE, PHASES.cases[0].signal(q.intensity)),
         *_points(),
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
@@ -135,7 +135,7 @@ def _gap(y: Any) -> list[Any]:
     look: dict[str, Any] = {"align": "right", "dx": 4, "dy": -14}
     marks.append(above.mark_text(**look, **shown).encode(text="says:N"))
     idle = idle.transform_filter(f"datum.idle > {TALL}")
-    for where, share, align, dx in (("<", 0.75, "left", 6), (">=", 0.5, "right", -6)):
+    for where, share, align, dx in (("<", 0.62, "left", 6), (">=", 0.5, "right", -6)):
         look = {"align": align, "dx": dx}
         high = f"pow(datum.roof, {share}) * pow(datum.reached, 1 - {share})"
         words = idle.transform_filter(

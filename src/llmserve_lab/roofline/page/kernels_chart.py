@@ -15,9 +15,15 @@ KERNELS = Marks(  # of decode, in turn: each with an intensity of its own
     BoundMark("attention", q.attn_intensity, GREY),
 )
 
+APART = 1.1  # how far the products must be from decode's point, as a ratio
 
-def kernels(across: QuantityAxis, up: QuantityAxis) -> list[Any]:
-    """Decode's two kinds of kernels, each on the roof; its point is their average."""
+
+def kernels(across: QuantityAxis, up: QuantityAxis, mean: str) -> list[Any]:
+    """Decode's two kinds of kernels, each on the roof; its point is their average.
+
+    ``mean`` is the signal with decode's own intensity, next to which the products of
+    few rows lie: they have no name there, where that of decode stands.
+    """
     from llmserve_lab.extras import altair as alt
 
     rows = (
@@ -31,8 +37,9 @@ def kernels(across: QuantityAxis, up: QuantityAxis) -> list[Any]:
         )
     )
     marks = [rows.mark_point(shape="diamond", color=GREY.css, size=70, clip=True)]
+    apart = f"datum.intensity > {APART} * {across.scaled(mean, q.intensity)}"
     for which, align, dx, dy in (
-        ("datum.kernel == 'products'", "left", 14, 3),
+        (f"datum.kernel == 'products' && {apart}", "left", 14, 3),
         ("datum.kernel == 'attention'", "left", 9, 9),
     ):
         look: dict[str, Any] = {"align": align, "dx": dx, "dy": dy, "clip": True}
