@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,22 @@ def test_every_formula_and_every_letter_stands_once() -> None:
 def test_the_chapters_are_those_of_the_book_in_its_order(root: Path) -> None:
     numbered = [p for _, pages in contents.parts(root) for p, n in pages.items() if n]
     assert list(CHAPTERS) == numbered
+
+
+def test_the_page_lists_every_chapter_under_its_title(root: Path) -> None:
+    """A chapter that it leaves out has dead links "in the list of formulas"."""
+    page = json.loads((root / "chapters" / "notation.ipynb").read_text("utf-8"))
+    sources = ["".join(cell["source"]) for cell in page["cells"]]
+    lists = [i for i, said in enumerate(sources) if said.startswith("ChapterIndex(")]
+    assert [sources[i] for i in lists] == [f'ChapterIndex("{c}")' for c in CHAPTERS]
+    for chapter, i in zip(CHAPTERS, lists, strict=True):
+        title = contents.title(chapter, root)
+        assert sources[i - 1] == (
+            f"## {title}\n\nExplained in [{chapter}]({chapter}.ipynb)."
+        )
+        shown = "".join(page["cells"][i]["outputs"][0]["data"]["text/html"])
+        for f in formulas_of(chapter):
+            assert f'id="formula-{f.label}"' in shown
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
