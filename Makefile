@@ -30,11 +30,13 @@ book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 
 test: $(ENV)  ## compute every number again, and run every chapter
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser --ignore=tests/deep \
-	    --ignore=tests/fuzz \
+	    --ignore=tests/fuzz -m "not long" \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
 
 test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, planted defects
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile tests/deep
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser \
+	    --ignore=tests/deep --ignore=tests/fuzz -m long tests
 	@DEEP=4 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m hypothesis \
 	    $$(grep -rl --include='test_*.py' hypothesis tests)
 	@$(BIN)/python tools/mutants.py --sample 60 --green --workers 2

@@ -163,6 +163,7 @@ def recorded() -> dict[str, float]:
     return {each["what"]: each["value"] for each in map(json.loads, lines)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(0, 20, 4))  # a law of every kind
 def test_the_long_sweep_recorded_what_its_settings_give(number: int) -> None:
     """A few of its thousand settings, run again as it ran them."""

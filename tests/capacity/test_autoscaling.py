@@ -184,6 +184,7 @@ def test_a_sum_is_ignored_within_a_tenth_of_all_replicas_targets() -> None:
     assert 5 * (38 - 35) > 35 / 10
 
 
+@pytest.mark.long
 def test_the_target_of_the_plan_orders_before_the_goodput_of_its_traffic() -> None:
     """That of the burst, whose lengths are even, would order after it."""
     _, under_way = runs.little_of_the_hour()

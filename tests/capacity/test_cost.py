@@ -55,6 +55,7 @@ def test_the_dollars_of_tokens_are_the_dollars_of_the_gpu(seed: int) -> None:
     assert bill == pytest.approx(3.0 / 3600 * (found.elapsed_s - found.idle_s))
 
 
+@pytest.mark.long
 def test_tokens_at_their_costs_are_a_request_at_its_cost() -> None:
     """1,000 in and 200 out cost what a request costs, the idle share aside."""
     for rate in tables.RATES:
@@ -104,6 +105,7 @@ def test_a_mix_costs_the_sum_of_its_gpus() -> None:
         assert mix.dollars_per_hour == pytest.approx(sum(map(hourly, gpus)))
 
 
+@pytest.mark.long
 def test_a_step_at_night_serves_more_than_one_answer() -> None:
     """By Little's law: answers under way, over the share of the time that is busy."""
     found = tables.charged_at(1.0)
@@ -157,6 +159,7 @@ def test_another_draw_crosses_between_the_same_two_rates() -> None:
     assert kept >= 0.9 > late
 
 
+@pytest.mark.long
 def test_one_replica_less_than_the_peak_takes_misses_the_promise() -> None:
     """Behind one router, too; a single one at the hour's own rate keeps it."""
     assert runs.kept_of_the_hour(40.0, replicas=4) < 0.9

@@ -19,6 +19,7 @@ def test_latencies_of_the_log_add_up() -> None:
     assert run.per_s * mlperf.ANSWER == pytest.approx(5103.99, rel=1e-3)
 
 
+@pytest.mark.long
 def test_the_promise_breaks_at_the_stored_goodput() -> None:
     rate = mlperf.goodput()
     assert mlperf.keeps(mlperf.at(0.98 * rate))

@@ -5,6 +5,7 @@ import pytest
 from llmserve_lab.capacity.tables import LAWS, ROW_S, waits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("busy", [0.2, 0.5])
 def test_the_mean_wait_is_that_of_pollaczek_and_khinchine(

@@ -38,6 +38,7 @@ SMALL = grid(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tpot_s", [0.007, 0.008, 0.01, 0.02])
 @pytest.mark.parametrize("rank", [by_price(), by_gpus(), by_price(spare=1)])
 def test_the_search_agrees_with_trying_everything(rank: Ranked, tpot_s: float) -> None:
@@ -133,6 +134,7 @@ def test_with_a_spare_nothing_that_does_is_cheaper_than_what_is_named() -> None:
     assert alone is not None and usd <= alone.with_spare().dollars_per_hour()
 
 
+@pytest.mark.long
 def test_how_far_prices_and_rates_may_move_before_the_answer_does() -> None:
     """As the page says: simulated, with no word of the search."""
     best, requests, risen = searched().best, azure_hour(), 3.99 / 3.49

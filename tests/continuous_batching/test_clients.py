@@ -80,6 +80,7 @@ def test_the_requests_are_those_of_the_commands() -> None:
     assert np.allclose(ends[:-1], starts[1:])  # one at a time
 
 
+@pytest.mark.long
 def test_the_cap_keeps_the_target_and_lets_the_short_ones_in() -> None:
     rows, safe_s = clients.capped_budget(), tuning.safe_target_s()
     assert tuning.capped_gap_s(rows, LONG, long_decodes=1) <= safe_s
@@ -150,6 +151,7 @@ def test_neighbours_in_the_table_differ_in_one_thing() -> None:
         assert (one.rows != other.rows) + (one.seqs != other.seqs) == 1
 
 
+@pytest.mark.long
 def test_the_loss_is_that_of_the_budget_because_its_slots_do_not_fill() -> None:
     first, default = clients.choices()[0], clients.default()
     for seqs in (384, first.rows):  # as many as vLLM starts with
@@ -175,6 +177,7 @@ def test_no_table_of_budgets_tells_of_lengths_that_it_does_not_hold() -> None:
         assert all(number in held for number in said)
 
 
+@pytest.mark.long
 def test_a_smaller_budget_costs_throughput_under_every_count_of_launches() -> None:
     alone, cap, default = clients.choices()[0], clients.capped(), clients.default()
     for served in (cost(), hidden()):
@@ -186,6 +189,7 @@ def test_a_smaller_budget_costs_throughput_under_every_count_of_launches() -> No
     assert alone.lost(cost()) > most  # which the page does not count
 
 
+@pytest.mark.long
 def test_more_decodes_than_five_stand_beside_a_long_prompt() -> None:
     """Little's law for the time that a long prompt is read: the gap makes them slow."""
     beside = clients.decodes_beside()

@@ -245,6 +245,7 @@ def test_shrinking_and_fixed_chunks_keep_the_same_target() -> None:
     assert lanes.pieces(fixed)[0].rows == questions.fits(LONG)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", arrival_rates.policies())
 def test_a_server_delivers_what_is_asked_for_until_it_is_saturated(name: str) -> None:
     most, delivered = arrival_rates.saturation(name), arrival_rates.sweep(name)
@@ -275,6 +276,7 @@ def test_a_run_without_a_log_is_refused() -> None:
             read(silent)
 
 
+@pytest.mark.long
 def test_the_first_rate_that_is_too_high_is_the_one_that_is_named() -> None:
     """Below it all is delivered that is asked for, and from it on less and less."""
     late, found = arrival_rates.first_late(), arrival_rates.sweep("static")

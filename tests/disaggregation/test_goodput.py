@@ -99,6 +99,7 @@ def test_no_goodput_exceeds_the_ceiling_of_its_formula(demand: Demand) -> None:
                 assert rate_kept(tuple(rows), shares) <= min(ceilings), (name, limit)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["2P:2D", "8,192"])
 def test_a_run_twice_as_long_has_the_same_goodput(name: str) -> None:
     """Within three percent: still kept a little below, no longer a little above.

@@ -44,6 +44,7 @@ def least(limit_s: float) -> float:
     return min(served_best(POOLS, limit_s, hand).per_s for hand in HANDS)
 
 
+@pytest.mark.long
 def test_the_answer_turns_where_the_page_says() -> None:
     """One engine at ten percent fewer requests than two pools: kept below, not above.
 

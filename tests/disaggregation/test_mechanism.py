@@ -97,6 +97,7 @@ def test_a_batch_is_never_more_than_time_arithmetic_and_memory_allow() -> None:
     assert found[128 * PROMPT, 0.01] == 0 < min(list(found.values())[:-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("promise_s", [0.01, 0.02, 0.03])
 def test_the_simulated_rates_are_those_of_the_closed_forms(promise_s: float) -> None:
     has = known(load(promise_s=promise_s), n_prefill=1.0, n_decode=1.0)

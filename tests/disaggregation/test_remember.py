@@ -97,6 +97,7 @@ def test_the_split_serves_more_under_a_strict_promise_and_less_under_a_loose() -
     assert per_s(goodput.POOLS, 0.05, usual) < 0.95 * per_s(goodput.WHOLE, 0.05, usual)
 
 
+@pytest.mark.long
 def test_the_backlog_turns_with_the_promise_as_well() -> None:
     one, two = (carried(promise_s=0.01, shared=shared) for shared in (True, False))
     assert two > 1.2 * one
@@ -109,6 +110,7 @@ def test_the_backlog_turns_with_the_promise_as_well() -> None:
     assert 0.9 * one < four < 1.05 * one
 
 
+@pytest.mark.long
 def test_a_fair_race_ends_where_more_prompts_read_together_move_it() -> None:
     """As many prompts together on both sides: every case has a break-even."""
     whole = [worked.even_whole_s(float(k)) for k in (1, 2, 4)]
@@ -160,6 +162,7 @@ def test_two_pools_serve_thirty_percent_more_up_to_twice_a_step() -> None:
     assert gain(0.015, goodput.HANDS[1], longer) < 1.01
 
 
+@pytest.mark.long
 def test_reading_together_is_what_lifts_two_pools_over_the_formula() -> None:
     """With one prompt an iteration a rate above the formula's is kept for few."""
     demand, key = goodput.LOADS[0], (goodput.KINDS[0], 0.015)

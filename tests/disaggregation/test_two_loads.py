@@ -83,6 +83,7 @@ def test_the_division_of_four_takes_the_lead_of_long_prompts() -> None:
     assert eight.whole / eight.one > 1.25
 
 
+@pytest.mark.long
 def test_the_limit_on_the_first_token_takes_the_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -96,6 +97,7 @@ def test_the_limit_on_the_first_token_takes_the_rest(
         assert kept(pair(2, 2, pulled=pulled), 20.2, hop=pulled) > ENOUGH
 
 
+@pytest.mark.long
 def test_on_eight_gpus_two_pools_no_longer_lose() -> None:
     """With the worse hand-over, at a rate that one engine on each does not keep."""
     per_s = 37.5

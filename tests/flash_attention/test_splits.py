@@ -67,6 +67,7 @@ def test_a_request_of_a_ragged_batch_gets_its_share_of_the_multiprocessors() -> 
         request_splits(0, 8, 132, most=32)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("context", [8_000, 16_000, 32_000, 64_000, BOOK])
 def test_the_rule_for_splits_comes_near_the_best_for_every_batch(context: int) -> None:
     """One wave of splits alone takes up to 45 % longer, at 17 requests."""

@@ -26,6 +26,7 @@ from llmserve_lab.validation import (
 )
 
 
+@pytest.mark.long
 def test_a_plan_that_knows_its_engine_lies_between() -> None:
     known, plan, hope = decision.engine_known(), decision.planned(), decision.hoped()
     assert plan.clients < known.clients < hope.clients
@@ -36,6 +37,7 @@ def test_a_plan_that_knows_its_engine_lies_between() -> None:
     assert slower == sorted(slower) and slower[1] < 0.1 < 0.4 < slower[2] < 0.6
 
 
+@pytest.mark.long
 def test_every_plan_is_held_against_its_promise_over_its_prediction() -> None:
     """The same rows and one rule for all; the stricter one is what a factor held."""
     rows, error = chosen("tpot", "model")

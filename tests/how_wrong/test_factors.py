@@ -160,6 +160,7 @@ def test_the_picture_of_trust_is_counted_again_from_the_rows() -> None:
     assert first[0] < lines[0][0] and first[1] < min(worst for _, worst in lines)
 
 
+@pytest.mark.long
 def test_a_fit_that_has_not_seen_a_server_is_made_again() -> None:
     """The record's errors of one server, from constants fitted to rows of others.
 

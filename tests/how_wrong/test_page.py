@@ -276,6 +276,7 @@ def test_the_answers_to_the_exercises() -> None:
     assert questions.LEFT[int(questions.predict_left.right)] == "less than 10 %"
 
 
+@pytest.mark.long
 def test_the_bench_reaches_its_goal_with_two_knobs() -> None:
     def mean(**changes: int) -> float:
         return scores(machine(**START | changes))[0].mean

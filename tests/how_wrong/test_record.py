@@ -121,6 +121,7 @@ def test_the_ladder_is_a_path_through_the_switches() -> None:
         assert record()["switches"][on][:2] == pytest.approx(rungs[name], rel=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", LINES)
 def test_a_line_forgotten_changes_what_it_is_about(line: str) -> None:
     own = sample().subset(sample().public)

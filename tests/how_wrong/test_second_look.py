@@ -89,6 +89,7 @@ def test_the_last_wait_is_no_matter_of_speed() -> None:
     assert rows[4].ttft_s > 100 * rows[3].ttft_s
 
 
+@pytest.mark.long
 def test_a_refused_server_reads_prompts_faster_than_its_gpu_can() -> None:
     n_rows, size, with_them = fairness.refused()
     assert n_rows == len(refused_rows()) == 21

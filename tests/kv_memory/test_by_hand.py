@@ -42,12 +42,14 @@ def test_twelve_times_the_requests_write_three_times_as_fast() -> None:
     assert times[1] / times[0] == pytest.approx(reads[1] / reads[0], rel=0.1)
 
 
+@pytest.mark.long
 def test_a_longer_run_floods_the_replica_of_the_popular_assistant_more() -> None:
     short = serving.hot_tokens("affinity by assistant")
     longer = serving.hot_tokens("affinity by assistant", many=2 * serving.NUM_REQUESTS)
     assert longer > 1.2 * short
 
 
+@pytest.mark.long
 def test_least_loaded_routing_computes_twice_as_many_prompt_tokens() -> None:
     """It has to: each of its replicas would need room for all of the prompts."""
     wide = machine.blocks_with(serving.WIDE_BATCH) * machine.BLOCK

@@ -88,6 +88,7 @@ def test_samples_share_a_prompt_and_copy_only_what_is_written() -> None:
     assert len(copies) == samples - 1  # the last block of the prompt is half full
 
 
+@pytest.mark.long
 def test_prefix_aware_routing_finds_two_thirds_more_in_a_warm_run() -> None:
     load, sticky, prefix = (serving.warm(name) for name in serving.ROUTINGS)
     assert min(prefix.hit_share, sticky.hit_share) > 1.6 * load.hit_share
@@ -97,6 +98,7 @@ def test_prefix_aware_routing_finds_two_thirds_more_in_a_warm_run() -> None:
     assert serving.without_cache().hit_share == 0
 
 
+@pytest.mark.long
 def test_room_is_why_routing_helps_in_a_long_run() -> None:
     """Without eviction least-loaded routing finds as much, once all is warm."""
     found = [
@@ -112,11 +114,13 @@ def test_room_is_why_routing_helps_in_a_long_run() -> None:
     assert roomy == pytest.approx(prefix, abs=0.01)
 
 
+@pytest.mark.long
 def test_a_cold_start_finds_less() -> None:
     for name in ("least loaded", "prefix-aware"):
         assert serving.routed(name).hit_share < serving.warm(name).hit_share - 0.05
 
 
+@pytest.mark.long
 def test_mean_and_tail_are_shorter_too() -> None:
     load, _, prefix = (serving.warm(name) for name in serving.ROUTINGS)
     assert prefix.ttft_mean_s < load.ttft_mean_s
@@ -179,6 +183,7 @@ def test_nine_counts_are_predicted_by_the_box_each_from_the_others() -> None:
     assert CACHE_LAYERS["llama-4-scout"].window_layers > 0  # its layers differ
 
 
+@pytest.mark.long
 def test_affinity_overloads_the_replica_of_a_popular_assistant() -> None:
     sticky, prefix = (
         serving.routed(name, rate=serving.HOT_RATE, hot=serving.HOT)

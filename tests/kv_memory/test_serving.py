@@ -11,6 +11,7 @@ from llmserve_lab.kv_memory.page import stills
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
 
 
+@pytest.mark.long
 def test_a_flooded_replica_writes_slowly_or_makes_a_queue() -> None:
     """What overloads the hot replica slows all in the batch, or waits outside it."""
     load = {"rate": serving.HOT_RATE, "hot": serving.HOT}
@@ -45,6 +46,7 @@ def test_a_preempted_answer_pauses_for_seconds_however_it_returns() -> None:
     assert level.end_s == pytest.approx(serving.preempted(None).end_s, rel=0.01)
 
 
+@pytest.mark.long
 def test_caches_are_warm_before_one_assistant_is_popular() -> None:
     """No request is counted twice, none too early, and no name is used twice."""
     hot = serving.trace(rate=serving.HOT_RATE, hot=serving.HOT, after=serving.WARM)

@@ -45,6 +45,7 @@ def test_halves_read_twice_and_hide_the_shorter_of_two() -> None:
     assert small == pytest.approx(1.0, abs=0.01)  # overlap gains nothing there
 
 
+@pytest.mark.long
 def test_a_promise_is_kept_up_to_the_printed_number() -> None:
     for layer in (module.in_turn_s, module.overlapped_s):
         for ep in serving.GROUPS[1:]:
@@ -262,6 +263,7 @@ def test_the_bars_of_a_layer_close() -> None:
         assert sum(overlap.layer_parts(ep).values()) == total
 
 
+@pytest.mark.long
 def test_a_published_decode_is_slower_than_the_model() -> None:
     """128 requests a GPU, 18,598 tokens a second of a node; none drafted."""
     took, said = token_time.profiled_s(), token_time.predicted_s()

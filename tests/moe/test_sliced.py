@@ -53,6 +53,7 @@ def test_every_gpu_reads_all_caches_and_waits_for_two_sums_a_layer() -> None:
     assert sent == sorted(sent) and sent[-1] < 10 * sent[0]  # not by the tokens
 
 
+@pytest.mark.long
 def test_slicing_is_faster_for_few_requests_and_slower_for_hundreds() -> None:
     """Also with half or twice the constant of a transfer, which is least certain."""
     fixed = 58 * 2 * exchange_time.start_s()

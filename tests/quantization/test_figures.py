@@ -243,6 +243,7 @@ def test_smaller_groups_cost_up_to_one_bit_more() -> None:
     assert fp8[0] == pytest.approx(fp8[1], rel=0.02)
 
 
+@pytest.mark.long
 def test_the_tiny_model_is_rounded_in_five_formats() -> None:
     page = (ROOT / "chapters/quantization.ipynb").read_text("utf8")
     assert len(tables.errors_table().rows) == 5

@@ -47,6 +47,7 @@ def test_outliers_spoil_those_that_share_their_scale() -> None:
     assert error(128) > 2 * error(16)
 
 
+@pytest.mark.long
 def test_calibration_lowers_the_error_of_the_logits() -> None:
     """Remember 3, for every format that was calibrated, on text not seen."""
     for key in tables.CALIBRATED:

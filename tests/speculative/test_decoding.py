@@ -35,6 +35,7 @@ def test_the_law_of_the_transformers_is_exact() -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
+@pytest.mark.long
 def test_samples_follow_the_target_by_chi_square() -> None:
     rng, count = np.random.default_rng(7), 20_000
     found: Counter[int] = Counter()
@@ -88,6 +89,7 @@ def test_each_pass_runs_a_row_for_the_newest_token_and_each_draft(kind: str) -> 
         )
 
 
+@pytest.mark.long
 def test_kept_shares_are_what_the_laws_have_in_common() -> None:
     """The first draft is kept with chance sum(min(p, q)), averaged over the texts."""
     passes = speculate(

@@ -118,6 +118,7 @@ def test_larger_chunks_gain_nothing_on_long_prompts(seed: int) -> None:
     assert "larger" not in triage.PROMPTS.remedy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", (0, 3))
 def test_both_servers_that_pause_get_the_same_smaller_chunks(seed: int) -> None:
     of = case("pauses")
@@ -167,6 +168,7 @@ SAME = {  # of the map, in the words of the exercise
 }
 
 
+@pytest.mark.long
 def test_the_solution_and_the_map_say_the_same_of_every_panel() -> None:
     for _, cause, panel in exercise.panels():
         assert SAME[triage.cause_of(panel)] == cause == exercise.by_signs(panel)

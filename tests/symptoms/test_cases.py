@@ -54,6 +54,7 @@ def test_causes_differ_in_the_signs_and_not_in_the_alarm(each: Symptom) -> None:
             assert each.alarm.metric not in {sign.metric for sign in one.signs}
 
 
+@pytest.mark.long
 @each_case
 def test_remedies_do_as_is_said(each: Symptom) -> None:
     wrong = [
@@ -71,6 +72,7 @@ def test_each_cause_has_a_remedy_that_helps_and_one_that_does_not(
     assert {remedy.helps for remedy in cause.remedies} == {True, False}
 
 
+@pytest.mark.long
 @each_cause
 def test_requests_and_tokens_are_conserved(each: Symptom, cause: Cause) -> None:
     """What came was answered, at its length, and every KV block fits."""

@@ -101,6 +101,7 @@ def walked(run: WatchedRun) -> list[triage.Leaf]:
     raise AssertionError([each.cause for each in found])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("of", "cause"), RUNS, ids=NAMES)
 def test_remedying_what_the_map_names_and_looking_again_ends(
     of: Symptom, cause: Cause
@@ -115,6 +116,7 @@ def test_remedying_what_the_map_names_and_looking_again_ends(
     assert len(runs) == len(set(runs)), "the map goes round in a circle"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("of", "cause"), RUNS, ids=NAMES)
 def test_the_map_ends_after_every_remedy_that_was_tried(
     of: Symptom, cause: Cause
@@ -137,6 +139,7 @@ def remedies_of(leaf: triage.Leaf) -> tuple[list[str], list[str]]:
     return done.split(", or "), undone.split(", or ") if undone else []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", (0, 3))
 @pytest.mark.parametrize(
     ("key", "cause", "leaf"),

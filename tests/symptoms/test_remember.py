@@ -12,6 +12,7 @@ from tests.symptoms.counts import swept
 SEEDS = (0, 7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_alarm_two_causes_and_one_remedy_that_helps_only_one(seed: int) -> None:
     """Smaller chunks end the pauses of long prompts, and not those of preemption."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,6 +113,7 @@ def check(case: Case) -> None:
         assert np.abs(logits - alone[: len(logits)]).max() < 1e-10
 
 
+@pytest.mark.long
 def test_every_arrangement_gives_the_same_logits(
     record_property: Callable[[str, object], None],
 ) -> None:

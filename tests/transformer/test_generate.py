@@ -58,6 +58,7 @@ def test_a_sample_is_reproducible_and_another_seed_gives_another() -> None:
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.long
 def test_tokens_are_drawn_as_often_as_the_softmax_says() -> None:
     logits, rng, draws = np.log([0.5, 0.3, 0.2]), np.random.default_rng(0), 20_000
     for temperature, power in ((1, 1), (0.5, 2)):

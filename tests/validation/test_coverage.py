@@ -68,6 +68,7 @@ def test_a_tenth_less_would_not_cover() -> None:
         coverage.stretch_of({by: {"tpot": far} for by in coverage.TRIED}, "tpot")
 
 
+@pytest.mark.long
 def test_a_power_is_chosen_while_the_name_is_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

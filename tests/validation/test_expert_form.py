@@ -134,6 +134,7 @@ def test_the_checkpoint_has_four_bits_in_its_experts_alone() -> None:
         assert sixteen_bits_s(other, achieved()) == 0
 
 
+@pytest.mark.long
 def test_without_facts_and_constants_it_is_the_blind_form() -> None:
     """Qwen3 and MiniMax have no fact to mend: to the last digit the same times."""
     other = np.array(["gpt-oss" not in row.model for row in sample().rows])

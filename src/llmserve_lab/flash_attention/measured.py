@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.catalog.evidence import one_h100
@@ -147,11 +148,16 @@ def band(context: float, batch: float, n_split: float) -> ErrorBand:
     if waves > 1 and blocks < FILLED * waves * sms:
         return Unmeasured("no decode whose last wave is far from full was timed")
     long = context >= LONG - 192  # the stop of 8,000 tokens, too
-    runs = [run for run in decode_runs() if (run.context >= LONG) == long]
-    found = errors(runs)
+    found = _errors_of(long=long)
     said = f"{LONG:,} tokens or more" if long else "1,024 tokens"
     regime = f"decodes of this shape with {said} on one H100"
-    return Band(min(found), max(found), regime, len(runs), whole=True)
+    return Band(min(found), max(found), regime, len(found), whole=True)
+
+
+@cache
+def _errors_of(*, long: bool) -> tuple[float, ...]:
+    """The wave model's errors on this book's decodes, long ones or short ones."""
+    return errors(run for run in decode_runs() if (run.context >= LONG) == long)
 
 
 def block_speed(blocks: int) -> float:

@@ -102,7 +102,7 @@ class BlockPool:
     def num_used(self, blocks: Iterable[int]) -> int:
         """How many of these blocks a block table points to."""
         references = self._references
-        return sum(references[self._known(block)] > 0 for block in blocks)
+        return sum(references[block] > 0 for block in self._all_known(blocks))
 
     def take(self, count: int = 1) -> list[int]:
         """Take free blocks for new contents; what they contained is evicted.
@@ -178,8 +178,8 @@ class BlockPool:
                 shared.
         """
         references = self._references
-        for block in blocks:
-            if references[self._known(block)] == 0:
+        for block in self._all_known(blocks):
+            if references[block] == 0:
                 if self._names[block] is None:
                     raise ValueError(
                         f"block must be used or have a name, got free {block}"
@@ -199,8 +199,8 @@ class BlockPool:
             ValueError: one was free already; those before it are released.
         """
         references, freed = self._references, 0
-        for block in blocks:
-            if references[self._known(block)] == 0:
+        for block in self._all_known(blocks):
+            if references[block] == 0:
                 raise ValueError(f"block must be used to be released, got free {block}")
             references[block] -= 1
             if not references[block]:
@@ -233,6 +233,18 @@ class BlockPool:
     def copied(self, source: int, target: int) -> None:
         """Log that the contents of one block were copied to another."""
         self._note("copied", target, source)
+
+    def _all_known(self, blocks: Iterable[int]) -> Sequence[int]:
+        """The blocks, all in the pool: checked together, which millions of calls feel.
+
+        Raises:
+            ValueError: one is not in the pool; nothing is done to those before it.
+        """
+        blocks = tuple(blocks)
+        if blocks and not 0 <= min(blocks) <= max(blocks) < self.num_blocks:
+            for block in blocks:
+                self._known(block)
+        return blocks
 
     def _known(self, block: int) -> int:
         if not 0 <= block < self.num_blocks:
