@@ -102,11 +102,8 @@ def test_runs_are_those_of_the_tables() -> None:
 
 
 def test_an_error_with_a_sign_is_one_of_a_rate_in_every_table() -> None:
-    """The figure, the table of workers and the scores say the same of each run."""
+    """The figure and the scores say the same of each run."""
     assumed = book_assumptions()
-    rates = {run.name: signed(run.error) for run in evidence.runs()}
-    rows = tables.decode_runs(assumed).rows
-    assert {str(row[0]): str(row[-1]) for row in rows}.items() <= rates.items()
     for kind in ("calibrated", "blind"):
         (workers,) = (
             row

@@ -217,23 +217,6 @@ def left_out(assumed: Assumptions) -> Table:
     return Table("Each group predicted with the time of all others", columns, rows)
 
 
-def decode_runs(assumed: Assumptions) -> Table:
-    """Steps of decode workers, predicted and measured."""
-    rows = [
-        (
-            each.run.name,
-            f"{each.requests:.3g}",
-            f"{1e3 * each.predicted_s:.1f} ms",
-            f"{1e3 * each.measured_s:.1f} ms",
-            signed(of_rate(each.error)),
-        )
-        for each in decode_scores.predictions(assumed)
-    ]
-    of = ("predicted", "measured", "error of the rate")
-    columns = ("run", "decoding on a GPU", *of)
-    return Table("A step of a decode worker, runs calibrated on", columns, rows)
-
-
 def transfers(assumed: Assumptions) -> Table:
     """The library's dispatch and combine: predicted, measured, error."""
     found = kernels.transfers(assumed)
