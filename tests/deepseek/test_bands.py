@@ -2,10 +2,12 @@
 
 import pytest
 
+from llmserve_lab.catalog.evidence.blind_decode_runs import BLIND_RUNS
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import bands, predictions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.blind_runs import blind
 from llmserve_lab.deepseek.evaluation.caveats import few_requests
 from llmserve_lab.deepseek.model.setup import Setup, setup
 from llmserve_lab.formula.band import Band, Unmeasured
@@ -25,11 +27,14 @@ def test_every_decode_that_was_measured_is_scored_once() -> None:
         if each.point.status == "seen"
     ]
     scored = bands.scored()
-    assert len(scored) == len(DECODE_RUNS) + len(decodes) == len(set(scored))
+    n_blind = len(BLIND_RUNS)
+    known = len(DECODE_RUNS) + len(decodes)
+    assert len(scored) == known + n_blind == len(set(scored))
     # The rate of a deployment is one over its step, so that its error is as well.
-    steps = sorted(error for _, error in bands.scored()[len(DECODE_RUNS) :])
+    steps = sorted(error for _, error in scored[len(DECODE_RUNS) : known])
     rates = sorted(1 / (1 + p.error) - 1 for p in decodes)
     assert steps == pytest.approx(rates)
+    assert [error for _, error in scored[known:]] == [e.error for e in blind()]
 
 
 def test_a_band_holds_the_error_of_the_run_that_it_stands_on() -> None:
@@ -39,10 +44,10 @@ def test_a_band_holds_the_error_of_the_run_that_it_stands_on() -> None:
         assert found.low <= error <= found.high
 
 
-def test_across_nodes_the_band_holds_the_errors_of_all_six_runs() -> None:
+def test_across_nodes_the_band_holds_the_errors_of_all_eight_runs() -> None:
     near = [run for run in bands.scored() if setup_of(run[0]).n_nodes > 1]
     found = band("decode_step", HERE)
-    assert isinstance(found, Band) and len(near) == 6 == found.n
+    assert isinstance(found, Band) and len(near) == 8 == found.n
     assert (found.low, found.high) == (min(e for _, e in near), max(e for _, e in near))
     assert found.low < -0.1 and found.high > 0.1  # both ways
     assert "across nodes" in found.regime
@@ -66,6 +71,17 @@ def test_inside_a_node_or_rack_only_runs_inside_one_count() -> None:
         runs = bands.alike(at)
         assert {place.architecture for place, _ in runs} == {at.architecture}
         assert {setup_of(place).n_nodes for place, _ in runs} == {1.0}
+
+
+def test_blind_errors_are_in_the_band_of_runs_alike() -> None:
+    """The farthest of all sets an end of the band, both H100s another one."""
+    rack = DecodeSetting(accelerator="gb200-nvl72", ep=32, batch=64, context=4000)
+    found, farthest = band("decode_step", rack), max(e.error for e in blind())
+    assert isinstance(found, Band) and found.high == farthest
+    assert found.low == min(e.error for e in blind() if "b200-" in e.run.accelerator)
+    across = band("decode_step", HERE)
+    assert isinstance(across, Band)
+    assert across.low == min(e.error for e in blind() if "h100-" in e.run.accelerator)
 
 
 def test_a_rate_has_the_inverse_band_of_its_step() -> None:

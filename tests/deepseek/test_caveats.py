@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from functools import cache
 from itertools import pairwise
+from statistics import fmean
 
 import pytest
 
@@ -66,6 +67,9 @@ def test_the_balancedness_decides_several_errors() -> None:
         assert (len({point.predicted for point in rows}) == 1) is even
     errors = [p.error for p in found[ours.balancedness]]
     assert errors == [p.error for p in predicted().values()]
+    size = {at: fmean(abs(p.error) for p in each) for at, each in found.items()}
+    assert min(size, key=lambda at: size[at]) == ours.balancedness
+    assert size[0.6] > 1.5 * size[ours.balancedness] < size[1.0] / 1.1
 
 
 def test_the_ladder_ends_where_the_points_are() -> None:

@@ -109,12 +109,12 @@ def test_bytes_of_the_budget_give_its_times() -> None:
             )
 
 
-def test_most_decodes_across_nodes_were_faster() -> None:
+def test_half_of_the_decodes_across_nodes_were_faster() -> None:
     quick, many = evidence.faster()
     errors = [run.error for run in evidence.runs() if run.kind == evidence.ACROSS]
-    assert len(errors) == many == 6 and quick == 4
+    assert len(errors) == many == 8 and quick == 4
     found = across()
-    assert found.n == 6 and found.high == pytest.approx(1 / (1 + min(errors)) - 1)
+    assert found.n == 8 and found.high == pytest.approx(1 / (1 + min(errors)) - 1)
     assert found.low == pytest.approx(1 / (1 + max(errors)) - 1)
 
 
@@ -135,12 +135,12 @@ def test_twice_the_speed_costs_rate_however_wrong_the_steps_are() -> None:
         for end, error in zip(ends, (step.low, step.high), strict=True)
     ]
     assert printed == pytest.approx([kept[0], kept[-1]], rel=1e-3)
-    assert round(100 * kept[0]) == 42 and round(100 * kept[-1]) == 70
+    assert round(100 * kept[0]) == 40 and round(100 * kept[-1]) == 70
 
 
 @pytest.mark.parametrize("ep", [32, 72, 144])
 def test_every_range_at_a_target_has_room_below(ep: int) -> None:
-    """One run across nodes was slower than predicted, so a rate may be lower."""
+    """Three runs across nodes were slower than predicted: a rate may be lower."""
     for tpot_s in (group.twice_s(), 0.05, 0.1):
         found = served("h100-sxm", ep, context=4000.0, tpot_s=tpot_s)
         assert found is not None and isinstance(found.band, Band)
@@ -203,12 +203,13 @@ def test_at_a_strict_target_the_larger_group_stays_ahead_if_loads_scatter() -> N
     assert ahead[50] < 1 < ahead[100] < ahead[33]
 
 
-def test_each_end_across_nodes_is_one_run_and_the_four_others_lie_within() -> None:
+def test_each_end_across_nodes_is_one_run_and_the_six_others_lie_within() -> None:
     runs = sorted(alike(OPENING), key=lambda pair: pair[1])
     errors = [error for _, error in runs]
     assert (errors[0], errors[-1]) == (across().low, across().high)
-    assert runs[0][0].batch == 2 and runs[-1][0].ep == 144
-    assert len(runs) == 6 and errors[1] > -0.02 and errors[-2] < 0.18
+    assert (runs[0][0].accelerator, runs[0][0].ep) == ("h100-sxm", 16)
+    assert runs[-1][0].ep == 144
+    assert len(runs) == 8 and errors[1] > -0.2 and errors[-2] < 0.18
     told = caveats.untold(book_assumptions())[2]  # the batch of another table
     assert 0 < 1 / (1 + told.error) - 1 < 0.04
 
@@ -255,10 +256,13 @@ def test_with_fewer_requests_the_network_takes_less_of_a_step() -> None:
     assert shares[32] < 0.4 < shares[66] < 0.5 < shares[256]
 
 
-def test_no_run_behind_the_ranges_had_the_groups_of_the_left_part() -> None:
-    """Of those across nodes: sixteen or thirty-two GPUs with tens of requests."""
-    small = [run for run, _ in alike(OPENING) if run.ep <= 32]
-    assert len(small) == 1 and small[0].batch == 2
+def test_at_the_left_end_of_the_curve_three_runs_made_less_than_predicted() -> None:
+    """All with sixteen GPUs, none with thirty-two; two are H100s, a fifth slower."""
+    small = [(run, error) for run, error in alike(OPENING) if run.ep <= 32]
+    assert [run.ep for run, _ in small] == [16, 16, 16]
+    h100 = [error for run, error in small if run.accelerator == "h100-sxm"]
+    assert all(0.15 < -error < 0.25 for error in h100) and len(h100) == 2
+    assert sorted(run.batch for run, _ in small)[0] == 2
 
 
 def test_the_opening_s_run_is_predicted_with_both_libraries() -> None:

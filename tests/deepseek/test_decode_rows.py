@@ -23,7 +23,7 @@ def rule() -> Callable[[Iterable[Runs]], list[tuple[object, ...]]]:
     return found
 
 
-def run(of: str = "mean", **changes: object) -> dict[str, Any]:
+def run(of: str = "mean", **changes: Any) -> dict[str, Any]:
     """A run as the site answers it, with some of its settings changed."""
     return {
         "model": "dsr1", "hardware": "gb200", "framework": "dynamo-trt",
@@ -62,7 +62,7 @@ def test_a_run_is_written_in_the_columns_that_are_scored() -> None:
     ],
 )
 def test_runs_of_another_kind_and_runs_that_were_seen_are_left_out(
-    changes: dict[str, object],
+    changes: dict[str, Any],
 ) -> None:
     assert rule()([[run(**changes)]]) == []
 

@@ -93,24 +93,31 @@ def test_a_form_is_drawn_as_it_ran() -> None:
 def test_runs_are_those_of_the_tables() -> None:
     found = evidence.runs()
     assert evidence.within() + len(evidence.missed()) == len(found)
-    assert evidence.missed()[0].name.startswith("DeepSeek, prefill")
+    blind, day = evidence.missed()[:2]
+    assert blind.status == "blind" and "2.375 requests" in blind.name
+    assert day.name.startswith("DeepSeek, prefill")
     errors = {run.name: run.error for run in found}
     for point in points(book_assumptions()):
         assert errors[point.name] == pytest.approx(point.error)
 
 
 def test_an_error_with_a_sign_is_one_of_a_rate_in_every_table() -> None:
-    """The figure, the table of workers and the scores say the same of each run."""
+    """The figure and the scores say the same of each run."""
     assumed = book_assumptions()
-    rates = {run.name: signed(run.error) for run in evidence.runs()}
-    rows = tables.decode_runs(assumed).rows
-    assert {str(row[0]): str(row[-1]) for row in rows}.items() <= rates.items()
-    workers = next(
-        row for row in tables.scores(assumed).rows if "worker" in str(row[0])
-    )
-    errors = [run.error for run in evidence.runs()[-len(rows) :]]
-    assert f"{100 * np.mean(np.abs(errors)):.1f}" in str(workers[3])
-    assert str(workers[5]) == signed(max(errors, key=abs))
+    for kind in ("calibrated", "blind"):
+        (workers,) = (
+            row
+            for row in tables.scores(assumed).rows
+            if "worker" in str(row[0]) and row[1] == kind
+        )
+        errors = [
+            run.error
+            for run in evidence.runs()
+            if run.status == kind and run.kind != evidence.PREFILL
+        ]
+        assert str(workers[2]) == str(len(errors))
+        assert f"{100 * np.mean(np.abs(errors)):.1f}" in str(workers[3])
+        assert str(workers[5]) == signed(max(errors, key=abs))
 
 
 def test_the_copies_that_are_drawn_are_eight_and_one_stays() -> None:

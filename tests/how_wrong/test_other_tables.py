@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from llmserve_lab.afd.experiments.random_settings import compare, off_by
+from llmserve_lab.catalog.evidence.blind_decode_runs import BLIND_RUNS
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
+from llmserve_lab.deepseek.evaluation import blind_runs
 from llmserve_lab.engine import Chunked
-from llmserve_lab.how_wrong.page import (
-    other_tables,
-)
+from llmserve_lab.how_wrong.page import other_tables, twin_blind
 from llmserve_lab.how_wrong.record import (
     record,
     validated,
@@ -32,9 +32,24 @@ def test_published_block_counts_are_predicted_within_two_per_cent() -> None:
 
 
 def test_the_twin_is_scored_apart_and_nothing_is_blind_without_being_so() -> None:
-    kinds = {status for _, status in other_tables.twin_scores()}
-    assert kinds == {"calibrated", "seen"}  # the page says that none is blind
-    assert "none yet" in repr(other_tables.elsewhere())
+    """Blind are only the runs that were opened when nothing could be changed."""
+    blind = [key for key in other_tables.twin_scores() if key[1] == "blind"]
+    assert blind == [(other_tables.STEPS, "blind")]
+    assert other_tables.twin_scores()[blind[0]].n_runs == len(BLIND_RUNS)
+    rows = {tuple(map(str, row[1:3])): row for row in other_tables.elsewhere().rows}
+    row = rows["blind", f"{len(BLIND_RUNS)} runs"]
+    assert str(row[3]).startswith("14.1") and str(row[4]) == "+3.3\N{NO-BREAK SPACE}%"
+
+
+def test_what_the_page_says_of_the_twin_s_blind_steps() -> None:
+    blind = twin_blind.score()
+    fitted = other_tables.twin_scores()[other_tables.STEPS, "calibrated"]
+    assert blind.mean_error <= twin_blind.GOAL and fitted.mean_error < blind.mean_error
+    assert abs(blind.bias) <= twin_blind.GOAL_BIAS
+    h100 = twin_blind.on("H100")
+    assert h100.n_runs == 2 and h100.bias == -h100.mean_error < -0.19
+    fewest = min(blind_runs.blind(), key=lambda each: each.run.requests_per_gpu)
+    assert fewest.error == blind.worst > 0.7
 
 
 def test_an_error_has_an_interval_where_there_are_enough_runs() -> None:

@@ -7,6 +7,7 @@ here is of one line, found by its name, and not true of the others.
 import re
 from collections.abc import Callable
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -114,10 +115,16 @@ def peak(lines: Named, said: str) -> None:
 
 
 def kinds(lines: Named, said: str) -> None:
-    """A run is in a group of so many GPUs, of its own kind."""
+    """A run is in a group of so many GPUs, of its own kind, or blind."""
     for name, points in lines.items():
-        runs = [run for run in evidence.runs() if run.kind == name]
+        runs = [run for run in evidence.runs() if run.mark == name]
         assert sorted(x for x, _ in points) == sorted(run.n_gpus for run in runs), name
+    blind, fitted = (
+        [abs(run.error) for run in evidence.runs() if run.status == status]
+        for status in ("blind", "calibrated")
+    )
+    assert said.startswith("Runs predicted blind scatter wider than runs")
+    assert fmean(blind) > 2 * fmean(fitted) and max(blind) > max(fitted)
     (prefill,) = (points for name, points in lines.items() if name == "prefill")
     told = [run for run in evidence.runs() if "prefill" in run.name.lower()]
     assert {round(y, 6) for _, y in prefill} == {round(100 * r.error, 6) for r in told}

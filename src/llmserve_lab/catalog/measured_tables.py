@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from llmserve_lab.catalog.data.accelerators import ACCELERATORS
 from llmserve_lab.catalog.data.models import MODELS
 from llmserve_lab.catalog.evidence import deployments, kernels, measurements, servers
+from llmserve_lab.catalog.evidence.blind_decode_runs import BLIND_RUNS
+from llmserve_lab.catalog.evidence.blind_decode_runs import SOURCE as BLIND_SOURCE
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
 from llmserve_lab.catalog.evidence.decode_runs import SOURCE as DECODE_SOURCE
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, SMALL_BATCHES
@@ -53,17 +55,22 @@ def decode_run_table() -> Table:
             f"{run.prompt_tokens} / {run.output_tokens}",
             f"{run.requests_per_gpu:g}",
             f"{run.ttft_s:.2f} s",
-            f"{1e3 * run.tpot_s:.1f} ms [1]",
+            f"{1e3 * run.tpot_s:.1f} ms [{source}]",
             f"{run.status.kind}, {run.status.date}",
         )
-        for run in DECODE_RUNS
+        for source, runs in enumerate((DECODE_RUNS, BLIND_RUNS), start=1)
+        for run in runs
     ]
     columns = (
         *("device", "engine", "weights", "GPUs", "prompt / output"),
         *("requests on a GPU", "first token", "each token", "the run was"),
     )
     title = "Decode workers of DeepSeek-V3, lengths nominal"
-    return Table(title, columns, rows, [f"measured: {DECODE_SOURCE}"])
+    sources = (
+        DECODE_SOURCE,
+        f"{BLIND_SOURCE}; predicted blind before they were seen",
+    )
+    return Table(title, columns, rows, [f"measured: {each}" for each in sources])
 
 
 def product_table() -> Table:

@@ -9,6 +9,7 @@ rounded to the microsecond.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from llmserve_lab.catalog.evidence.status import Status
 
@@ -17,6 +18,7 @@ SOURCE = (
 )
 
 CALIBRATED = Status("calibrated", "2026-11-22")
+Statistic = Literal["mean", "median"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +26,9 @@ class DecodeRun:
     """One run: ``ep`` GPUs of one kind decode as one group, attention data-parallel.
 
     ``prompt_tokens`` and ``output_tokens`` are nominal, ``requests_per_gpu`` the
-    concurrency of the clients over the GPUs. ``ttft_s`` and ``tpot_s`` are the mean
-    times to the first token and of each one after it, in seconds.
+    concurrency of the clients over the GPUs. ``ttft_s`` and ``tpot_s`` are the times to
+    the first token and of each one after it, in seconds, ``statistic`` of a run's
+    requests. ``date`` is that of the run, where it is told.
     """
 
     accelerator: str
@@ -38,6 +41,8 @@ class DecodeRun:
     ttft_s: float
     tpot_s: float
     status: Status = CALIBRATED
+    statistic: Statistic = "mean"
+    date: str = ""
 
     @property
     def name(self) -> str:

@@ -1,10 +1,10 @@
 """Error band of a prediction of the twin: how far off it was on decode runs alike.
 
 Decode workers are predicted with the time on the host that was fitted to the other
-GPUs' runs; published deployments, which were in view while the twin was made, as they
-are. Alike are all runs whose group stands alike, across nodes or inside one node or
-rack, and the band holds all their errors: it does not move with the batch, so that two
-predictions for one group can be compared.
+GPUs' runs, or were predicted blind; published deployments, which were in view while the
+twin was made, as they are. Alike are all runs whose group stands alike, across nodes or
+inside one node or rack, and the band holds all their errors: it does not move with the
+batch, so that two predictions for one group can be compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from math import log2
 from typing import Literal
 
-from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
+from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS, DecodeRun
 from llmserve_lab.checks import key_of, positive, whole
 from llmserve_lab.deepseek.calibration.host_time import (
     decoding_requests,
@@ -23,6 +23,7 @@ from llmserve_lab.deepseek.calibration.host_time import (
     mean_context,
 )
 from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation import blind_runs
 from llmserve_lab.deepseek.evaluation.caveats import few_requests
 from llmserve_lab.deepseek.evaluation.predictions import Point, points
 from llmserve_lab.deepseek.model.setup import setup
@@ -32,8 +33,8 @@ from llmserve_lab.formula.text import plain
 Predicted = Literal["decode_step", "gpu_tokens_per_s", "user_tokens_per_s"]
 FARTHEST = 1.0  # doublings: farther from every run in one number is outside
 HOW = (
-    "DeepSeek-V3 and Kimi K2; decode workers predicted with what was fitted to other "
-    "GPUs, deployments that were seen"
+    "DeepSeek-V3 and Kimi K2; decode workers predicted blind, or with what was fitted "
+    "to other GPUs; deployments that were seen"
 )
 
 
@@ -85,20 +86,25 @@ def scored() -> tuple[tuple[DecodeSetting, float], ...]:
     for each in leave_one_out(assumed, "accelerator"):
         runs = [run for run in DECODE_RUNS if run.accelerator == each.group]
         for run, error in zip(runs, each.errors, strict=True):
-            place = DecodeSetting(
-                accelerator=run.accelerator,
-                ep=run.ep,
-                batch=decoding_requests(run),
-                context=mean_context(run),
-            )
-            found.append((place, error))
+            found.append((_place(run), error))
     for point in points(assumed):
         if point.batch is not None:
             found.append(_scored(point, float(point.record.context)))
     for few in few_requests(assumed):
         if few.point.status == "seen":  # the others are among the workers
             found.append(_scored(few.point, few.context))
+    found += [(_place(each.run), each.error) for each in blind_runs.blind()]
     return tuple(found)
+
+
+def _place(run: DecodeRun) -> DecodeSetting:
+    """Where a decode worker ran, with the requests that decode at a time."""
+    return DecodeSetting(
+        accelerator=run.accelerator,
+        ep=run.ep,
+        batch=decoding_requests(run),
+        context=mean_context(run),
+    )
 
 
 def _scored(point: Point, context: float) -> tuple[DecodeSetting, float]:

@@ -3,7 +3,7 @@
     python -m llmserve_lab.deepseek.evaluation.decode_scores FILE.csv
 
 scores runs of a file with the columns of :data:`COLUMNS` as blind ones. A file
-that has been opened holds no blind runs any more.
+that has been opened holds no blind runs any more; see :mod:`.blind_runs`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from llmserve_lab.catalog.evidence.blind_decode_runs import BLIND_RUNS
 from llmserve_lab.catalog.evidence.deployments import (
     DEEPSEEK_DECODE,
     DEEPSEEK_PREFILL,
@@ -13,11 +14,17 @@ from llmserve_lab.catalog.evidence.deployments import (
     SGLANG_DRAFTED,
     SMALL_BATCHES,
 )
+from llmserve_lab.catalog.evidence.status import Kind
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import caveats, decode_scores
+from llmserve_lab.deepseek.evaluation import blind_runs, caveats, decode_scores
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
-from llmserve_lab.deepseek.evaluation.predictions import Score, points, score
+from llmserve_lab.deepseek.evaluation.predictions import (
+    Score,
+    by_status,
+    points,
+    score,
+)
 from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -26,7 +33,7 @@ from llmserve_lab.formula.band import ErrorBand, Unmeasured
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import signed
 from llmserve_lab.page.banded import banded
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.table import Table
 
@@ -36,10 +43,12 @@ PREFILL, ACROSS, INSIDE = (
     "decode across nodes (InfiniBand)",
     "decode in one node or rack",
 )
-MARKS = {  # in the order in which they are drawn: this chapter's case on top
+BLIND = "decode, predicted blind"
+MARKS = {  # in the order in which they are drawn, what is hollow on top
     PREFILL: ("s", GREEN, 3.5),
     INSIDE: ("^", VERMILLION, 3.5),
     ACROSS: ("o", BLUE, 8),
+    BLIND: ("D", PURPLE, 4.5),
 }
 
 
@@ -47,7 +56,7 @@ MARKS = {  # in the order in which they are drawn: this chapter's case on top
 class Beside:
     """One run: kind, GPUs, and tokens/s of one of them, predicted and measured.
 
-    ``fitted`` is whether a constant of the twin was fitted to it.
+    ``status`` is what the run was when it was first predicted.
     """
 
     kind: str
@@ -55,16 +64,21 @@ class Beside:
     n_gpus: int
     predicted: float
     measured: float
-    fitted: bool
+    status: Kind
 
     @property
     def error(self) -> float:
         """How far the prediction is above the measurement, as a share of it."""
         return self.predicted / self.measured - 1
 
+    @property
+    def mark(self) -> str:
+        """What it is drawn as: a blind run as one, another by its kind."""
+        return BLIND if self.status == "blind" else self.kind
+
 
 def runs() -> tuple[Beside, ...]:
-    """Every published run, as tokens per second of a GPU, decode workers last."""
+    """Every published run, as tokens per second of a GPU, the blind ones last."""
     assumed, found = book_assumptions(), list[Beside]()
     few = (each.point for each in caveats.few_requests(assumed))
     # A run that the host's time was fitted to stands among the decode workers.
@@ -72,13 +86,19 @@ def runs() -> tuple[Beside, ...]:
         across = setup_of(point.record).n_nodes > 1
         kind = PREFILL if point.batch is None else ACROSS if across else INSIDE
         rates = (point.predicted, point.measured)
-        fitted = point.status == "calibrated"
-        found.append(Beside(kind, point.name, point.record.n_gpus, *rates, fitted))
-    for each in decode_scores.predictions(assumed):
-        made, real = (each.requests / s for s in (each.predicted_s, each.measured_s))
-        fitted = each.status == "calibrated"
-        found.append(Beside(INSIDE, each.run.name, each.run.ep, made, real, fitted))
+        name, n_gpus = point.name, point.record.n_gpus
+        found.append(Beside(kind, name, n_gpus, *rates, point.status))
+    found += [_worker(each, each.status) for each in decode_scores.predictions(assumed)]
+    found += [_worker(each, "blind") for each in blind_runs.blind()]
     return tuple(found)
+
+
+def _worker(found: decode_scores.Predicted, status: Kind) -> Beside:
+    """A decode worker, its step as the rate of a GPU."""
+    run = found.run
+    kind = ACROSS if setup(run.accelerator, run.ep).n_nodes > 1 else INSIDE
+    made, real = (found.requests / s for s in (found.predicted_s, found.measured_s))
+    return Beside(kind, run.name, run.ep, made, real, status)
 
 
 def by_fabric() -> dict[str, Score]:
@@ -90,11 +110,10 @@ def by_fabric() -> dict[str, Score]:
     return {kind: score("seen", errors) for kind, errors in kinds.items()}
 
 
-def by_use() -> dict[bool, Score]:
-    """Scores apart by whether a constant was fitted to the runs."""
+def by_use() -> dict[Kind, Score]:
+    """Scores apart by what the runs were used for."""
     return {
-        use: score("seen", [run.error for run in runs() if run.fitted is use])
-        for use in (False, True)
+        each.status: each for each in by_status((r.status, r.error) for r in runs())
     }
 
 
@@ -114,9 +133,18 @@ NAMED = (  # runs with words beside them, and where the words begin
     (DEEPSEEK_DECODE, "DeepSeek's day", (185, -24.5)),
     (PROFILED_DECODE, "DeepSeek's profile", (185, -14)),
     (SGLANG_DECODE, "opening's run", (185, -6)),
-    (SGLANG_DRAFTED, "SGLang, drafts", (14, -26)),
+    (SGLANG_DRAFTED, "SGLang, drafts", (75, -31)),
     (KIMI_DECODE, "Kimi K2", (185, 2)),
-    (SMALL_BATCHES[-1], "2 requests each", (11, 27)),
+    (SMALL_BATCHES[-1], "2 requests each", (21, 24)),
+)
+FAST = max(
+    (run for run in BLIND_RUNS if run.accelerator == "h100-sxm"),
+    key=lambda run: run.requests_per_gpu,
+)
+FEW = min(BLIND_RUNS, key=lambda run: run.requests_per_gpu)
+NAMED_BLIND = (
+    (FAST, "16 H100s, blind, up to", (45, 35)),
+    (FEW, "2 requests each, blind", (11, -41)),
 )
 SIZES = (4, 8, 16, 32, 48, 72, 144)  # GPUs, on the axis
 
@@ -136,12 +164,13 @@ def predicted_and_measured() -> StaticFigure:
     axes.axhspan(-100 * STRIP, 100 * STRIP, color=GREY.light, alpha=0.16)
     axes.axhline(0, color=GREY.light, linewidth=1)
     found = runs()
-    for kind, (marker, ink, size) in MARKS.items():
-        of = [run for run in found if run.kind == kind]
+    for mark, (marker, ink, size) in MARKS.items():
+        of = [run for run in found if run.mark == mark]
         sizes, errors = [r.n_gpus for r in of], [100 * r.error for r in of]
-        look = {"color": ink.light, "markersize": size, "label": kind}
-        axes.semilogx(sizes, errors, marker, **look)
-    for record, words, place in NAMED:
+        look = {"color": ink.light, "markersize": size, "label": mark}
+        hollow = {"markerfacecolor": "none"} if mark == BLIND else {}
+        axes.semilogx(sizes, errors, marker, **look, **hollow)
+    for record, words, place in (*NAMED, *NAMED_BLIND):
         name = record.name
         (run,) = (r for r in found if r.name == name or f"{name}, batch" in r.name)
         axes.annotate(
@@ -156,7 +185,7 @@ def predicted_and_measured() -> StaticFigure:
     axes.set_xticks(SIZES, [f"{size}" for size in SIZES])
     axes.set(
         xlim=(3.3, 2600),
-        ylim=(-34, 52),
+        ylim=(-48, 52),
         xlabel="GPUs in the group (log scale)",
         ylabel="error of the rate (%)",
     )
@@ -169,16 +198,16 @@ def predicted_and_measured() -> StaticFigure:
         columnspacing=1,
         frameon=False,
     )
-    worst, (quick, across) = missed()[0], faster()
+    worst, blind = missed()[0], by_use()["blind"].n_runs
     return StaticFigure.of(
         figure,
         name="deepseek.predicted_and_measured",
-        title=f"Across nodes, {quick} of {across} decodes were faster than predicted",
+        title="Runs predicted blind scatter wider than runs that were fitted to",
         sentence=(
             f"{len(found)} published runs of DeepSeek-V3 and Kimi K2; below zero, the "
             f"run was faster than predicted. {within()} are predicted within "
-            f"{per_cent(STRIP)} (grey strip). The farthest of all is {worst.name}, "
-            f"{signed(worst.error)}."
+            f"{per_cent(STRIP)} (grey strip). Hollow: the {blind} that were predicted "
+            f"blind. The farthest of all is {worst.name}, {signed(worst.error)}."
         ),
     )
 

@@ -230,7 +230,7 @@ def opening() -> Table:
     )
     notes = (
         f"H100s, caches of {CONTEXT:,} tokens; all rates in tokens/s. In brackets: "
-        "where the measured rate would lie, if steps err as the six across nodes did",
+        "where the measured rate would lie, if steps err as runs across nodes did",
     )
     return Table(caption, columns, rows, notes)
 

@@ -7,7 +7,12 @@ from collections.abc import Iterable
 from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.calibration.host_time import GROUPS, leave_one_out
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import decode_scores, kernels, predictions
+from llmserve_lab.deepseek.evaluation import (
+    blind_runs,
+    decode_scores,
+    kernels,
+    predictions,
+)
 from llmserve_lab.deepseek.evaluation.predictions import NOTES, Point, Score
 from llmserve_lab.deepseek.executed.mla import Compared
 from llmserve_lab.deepseek.model.assumptions import Assumptions
@@ -175,12 +180,13 @@ def _scored(what: str, found: Iterable[Score]) -> Iterable[Row]:
 def scores(assumed: Assumptions) -> Table:
     """Errors apart by what the runs were used for."""
     found = [(p.status, p.error) for p in predictions.saturated(assumed)]
-    steps = decode_scores.predictions(assumed)
+    steps = [(s.status, s.error) for s in decode_scores.predictions(assumed)]
+    steps += [("blind", each.error) for each in blind_runs.blind()]
     rows = [
         *_scored("rate of a deployment", predictions.by_status(found)),
         *_scored(
             "rate of a decode worker",
-            predictions.by_status((s.status, of_rate(s.error)) for s in steps),
+            predictions.by_status((kind, of_rate(error)) for kind, error in steps),
         ),
     ]
     columns = ("what", "runs", "many", "mean error", "bias", "worst", "within 15 %")
@@ -209,23 +215,6 @@ def left_out(assumed: Assumptions) -> Table:
         "bias",
     )
     return Table("Each group predicted with the time of all others", columns, rows)
-
-
-def decode_runs(assumed: Assumptions) -> Table:
-    """Steps of decode workers, predicted and measured."""
-    rows = [
-        (
-            each.run.name,
-            f"{each.requests:.3g}",
-            f"{1e3 * each.predicted_s:.1f} ms",
-            f"{1e3 * each.measured_s:.1f} ms",
-            signed(of_rate(each.error)),
-        )
-        for each in decode_scores.predictions(assumed)
-    ]
-    of = ("predicted", "measured", "error of the rate")
-    columns = ("run", "decoding on a GPU", *of)
-    return Table("A step of a decode worker, runs calibrated on", columns, rows)
 
 
 def transfers(assumed: Assumptions) -> Table:

@@ -8,6 +8,7 @@ import numpy as np
 
 from llmserve_lab.catalog.evidence.status import Kind
 from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation.blind_runs import blind_score
 from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
 from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, points
 from llmserve_lab.formula.text import si, signed
@@ -143,6 +144,7 @@ def twin_scores() -> dict[tuple[str, Kind], Score]:
     rates = by_status((each.status, each.error) for each in points(assumed))
     steps = scores(predictions(assumed))
     found = {(RATES, each.status): each for each in rates}
+    found[STEPS, "blind"] = blind_score()
     return found | {(STEPS, each.status): each for each in steps}
 
 
@@ -155,7 +157,6 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
     runs = f"{len(stored_runs())} runs"
     rows += [
         ("TPOT of mixtures of experts", "blind", runs, *expert_tables.blind()),

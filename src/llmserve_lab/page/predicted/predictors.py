@@ -68,8 +68,8 @@ BESIDE = {
     **{
         f"llmserve_lab.deepseek.evaluation.{name}": "beside published runs, or errors"
         for name in (
-            "ablations", "attribution", "bands", "caveats", "decode_scores", "kernels",
-            "predictions", "published_runs",
+            "ablations", "attribution", "bands", "blind_runs", "caveats",
+            "decode_scores", "kernels", "predictions", "published_runs",
         )
     },
     f"{_TWIN}.step_model.Twin.settled": "what is put into a step",
