@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab.continuous_batching import arrival_rates
+from llmserve_lab.continuous_batching.workloads import crowd
 
 
 @pytest.mark.long
