@@ -39,6 +39,13 @@ def _mape(*each: float) -> float:
     return sum(abs(p / m - 1) for p, m in zip(each[:8:2], each[1:8:2], strict=True)) / 4
 
 
+def _turn(start: float, q: float, rate: float, later: float, *rest: float) -> float:
+    """Where the second line comes to lie below the first; nowhere if it is steeper."""
+    less, faster, row = rest
+    gains = (q / rate - less / faster) * row
+    return (later - start) / gains if gains > 0 else 0.0
+
+
 PROMPTS: dict[str, Answer] = {
     "afd.slot": lambda a, m, b, n: (
         (m * a + m * (m - 1) / 2 + n * b + n * (n - 1) / 2) / (m + n)
@@ -128,9 +135,7 @@ PROMPTS: dict[str, Answer] = {
     "tensor-parallel.fits": lambda _, weights, used, token: (
         (2 * used - weights) / token
     ),
-    "tensor-parallel.turn": lambda start, q, rate, later, less, faster, row: (
-        (later - start) / ((q / rate - less / faster) * row)
-    ),
+    "tensor-parallel.turn": _turn,
     "varlen.waste": lambda *each: 1 - sum(each) / (len(each) * max(each)),
     "varlen.padding-time": lambda mean, longest, row: 16 * (longest - mean) * row,
     "varlen.tiles": lambda _, n, rows, keys: (
