@@ -1,14 +1,20 @@
 """The chapter's questions, read a second time from the prompts alone."""
 
-from tests.page.reading import LESS, MORE, Slip
+from tests.page.reading import MORE, Slip
 
+# Of a prompt in one piece, in its rows: the linear layers, and a whole square of pairs.
+LINEAR, SQUARE = 15.01e9 * 32_768, 524.3e3 * 32_768**2
+FREEZE = LINEAR + SQUARE / 2
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
     "continuous-batching.idle": {
         "share that is used": 0.4375 / 0.5625,
         "shortest": 14 / 9,
     },
-    "continuous-batching.freeze": {"attention comes on top": LESS, "half of the": MORE},
+    "continuous-batching.freeze": {
+        "attention comes on top": LINEAR / FREEZE,
+        "half of the": (LINEAR + SQUARE) / FREEZE,
+    },
     "continuous-batching.chunk-fits": {"start of the prompt": MORE},
 }
 # A wrong option, and words of what is said to whoever takes it.

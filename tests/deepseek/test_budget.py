@@ -4,6 +4,14 @@ import re
 
 import pytest
 
+from llmserve_lab.deepseek.evaluation.worked_example import MANY, PLACE
+from llmserve_lab.deepseek.model.elementwise_kernels import (
+    ABSORBED,
+    AT_HOME,
+    OF_A_COPY,
+    moved,
+    row_traffic,
+)
 from llmserve_lab.deepseek.page import budget
 
 NOTE = re.compile(r"\[(\d)\]")
@@ -39,3 +47,26 @@ def test_times_stand_under_what_they_are_the_time_of() -> None:
             )
             seen.append(row["part"])
     assert len(seen) == 4
+
+
+def test_a_part_has_the_rows_and_the_copies_that_its_name_says() -> None:
+    """Attention knows no copies: a part of it has the rows of all layers, and those of
+    the experts have rows and copies of the layers with experts.
+    """
+    layers, sparse, giga = 61, 58, 1e9
+    rows = {row["part"]: total(row, ("other (GB)",)) for row in printed()}
+    of = row_traffic(PLACE, "absorbed")
+    inside = layers * moved(ABSORBED, PLACE, "attention")
+    attention = layers * moved(ABSORBED, PLACE) - inside - of["attn_gemm_row_bytes"]
+    assert rows["attention, elementwise"] == pytest.approx(
+        MANY * attention / giga, abs=0.006
+    )
+    assert rows["projections"] == pytest.approx(
+        MANY * of["attn_gemm_row_bytes"] / giga, abs=0.006
+    )
+    copies = float(budget.known()["dispatched_copies"] / budget.known()["balancedness"])
+    home = sparse * moved(AT_HOME, PLACE) - of["moe_gemm_row_bytes"]
+    each = sparse * moved(OF_A_COPY, PLACE) - of["moe_gemm_copy_bytes"]
+    assert rows["experts, elementwise"] == pytest.approx(
+        MANY * (home + copies * each) / giga, abs=0.006
+    )

@@ -1,7 +1,8 @@
 """The chapter's questions, read a second time from the prompts alone."""
 
-from tests.page.reading import MORE, Slip
+from tests.page.reading import Slip
 
+LEFT = 0.9 * 2 * 85.03 - 24.496  # GB of two GPUs beside the weights
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
     "how-wrong.mape": {"two signs cancel": 1 / 2, "its own measurement": 5 / 80 / 0.1},
@@ -11,7 +12,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "That is the shortest": 14 / 22,
         "These are servers": 1 / 4,
     },
-    "how-wrong.blocks": {"keeps a reserve": MORE},
+    "how-wrong.blocks": {"keeps a reserve": LEFT / (LEFT - 2 * 1.224)},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {

@@ -25,15 +25,20 @@ def cache_gib(name: str) -> float:
     return model.request_bytes(stills.FAR) / 2**30
 
 
-def burst_s(name: str) -> float:
-    """When the last answer of the burst is complete."""
+def burst(name: str) -> serving.Preempted:
+    """A burst as its name says: by what it swaps, or how many it admits or holds."""
     number = float(re.sub(r"[^\d.]", "", name) or 0)
     if name.startswith("swap"):
-        return serving.preempted(1e9 * number).end_s
+        return serving.preempted(1e9 * number)
     if name.startswith("admit"):
-        return serving.preempted(None, max_batch=int(number)).end_s
+        return serving.preempted(None, max_batch=int(number))
     blocks = {"kv_blocks": int(number)} if name.endswith("blocks") else {}
-    return serving.preempted(None, **blocks).end_s
+    return serving.preempted(None, **blocks)
+
+
+def burst_s(name: str) -> float:
+    """When the last answer of the burst is complete."""
+    return burst(name).end_s
 
 
 def holds(name: str) -> float:
@@ -119,3 +124,15 @@ def test_of_two_bars_the_one_in_an_ink_is_as_long_as_its_name_says(still: str) -
         if seen._name(bar.get_facecolor()) == ink
     ]
     assert shown == pytest.approx([length(name) for name in called], rel=1e-6)
+
+
+def test_a_bar_of_a_burst_is_green_where_nothing_is_preempted() -> None:
+    """As its caption says: in both panels, whatever is as long."""
+    still = "kv_memory.stills.preemption"
+    called, _ = names(still)
+    assert "Green: nothing is preempted." in STILLS[still]().sentence
+    calm = [burst(name).preemptions == 0 for name in called]
+    assert 0 < sum(calm) < len(calm)
+    for panel in drawn.panels(STILLS[still]):
+        inks = [seen._name(bar.get_facecolor()) for bar in panel.patches]
+        assert [ink == "green" for ink in inks] == calm

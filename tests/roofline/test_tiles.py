@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +19,7 @@ from llmserve_lab.roofline.tiles import (
     multiply_row_by_row,
     timeline,
 )
+from tests.page.test_written import BY_NAME, paragraphs
 
 
 @given(
@@ -100,6 +104,33 @@ def test_the_figure_shows_what_ran() -> None:
     }
     enough = [name for name, share in works.items() if share > 0.9]
     assert enough[0] == figure.goal.example["log"] == "4 rows"
+
+
+INKS = {"memory": "weights", "tensor cores": "compute"}  # of the lanes of both units
+SAID = re.compile(
+    r"[Ww]ith (one row|\w+ rows) the (memory|tensor cores) (?:has|have) to wait "
+    r"for the (memory|tensor cores)"
+)
+COUNTS = {"one row": "1 row", "four rows": "4 rows", "eight rows": "8 rows"}
+
+
+def pauses(log: str, unit: str) -> bool:
+    """Whether a unit stands still between its first work and its last, as drawn."""
+    lanes = reuse.reuse().logs[log].tables["lanes"]
+    bars = sorted((r["x"], r["x2"]) for r in lanes if r["ink"] == INKS[unit])
+    return any(start > end for (_, end), (start, _) in pairwise(bars))
+
+
+def test_who_waits_in_the_text_has_the_pauses_in_the_figure() -> None:
+    text = " ".join(paragraphs(BY_NAME["roofline"]))
+    waits = SAID.findall(text)
+    assert waits
+    for count, waiter, busy in waits:
+        assert pauses(COUNTS[count], waiter) and not pauses(COUNTS[count], busy)
+    assert "With one row the memory reads without a pause" in text
+    assert pauses("1 row", "tensor cores") and not pauses("1 row", "memory")
+    assert "reading a tile and multiplying it then take equally long" in text
+    assert not any(pauses("4 rows", unit) for unit in INKS)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ LOGIC = tuple(
     f"tests/page/test_{name}.py"
     for name in (
         *("chart_source", "charts", "bindings", "wording"),
-        *("hints", "questions", "axes", "palette", "seen"),
+        *("hints", "questions", "prompts", "axes", "palette"),
+        *("levels", "titles", "counters", "turns", "seen"),
     )
 )
 OTHERS = (

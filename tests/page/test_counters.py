@@ -1,0 +1,189 @@
+"""A counter below a step figure counts what is drawn up to its frame, in every frame.
+
+What each one counts is read off its label once more, and counted in the rows that the
+figure draws; how its chapter counts it, in a log or while it plays, is not looked at.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import Any
+
+import pytest
+
+from llmserve_lab.page.live import registry
+from llmserve_lab.page.step.figure import StepFigure, StepLog
+from tests.page.seen import alive
+
+Row = dict[str, Any]
+Count = Callable[[StepLog, int], float]
+NUMBER = re.compile(r"\d[\d,]*\.?\d*")
+
+
+def drawn(log: StepLog, frame: int, *tables: str) -> list[Row]:
+    """Rows of some tables that are seen in a frame."""
+    rows = (row for table in tables for row in log.tables[table])
+    return [dict(row) for row in rows if alive(row, frame)]
+
+
+def now(log: StepLog, frame: int) -> float:
+    """Where on its axis of time a frame stands."""
+    at = log.frames[frame].at
+    assert at is not None
+    return at
+
+
+def over(slot: str = "") -> Count:
+    """Passes that are over, of one stage or of all."""
+    return lambda log, at: sum(
+        row["end"] <= now(log, at) and row["ink"] != "idle"
+        for row in drawn(log, at, "cells")
+        if slot in row["slot"]
+    )
+
+
+def idle(log: StepLog, at: int) -> float:
+    """Places of a grid in which nothing was done so far."""
+    rows = drawn(log, at, "cells")
+    return len([r for r in rows if r["ink"] == "idle" and r["end"] <= now(log, at)])
+
+
+def during(table: str) -> Count:
+    """Lanes that are in such a stretch in the iteration of the frame."""
+    return lambda log, at: sum(
+        row["x"] < now(log, at) <= row["x2"] for row in drawn(log, at, table)
+    )
+
+
+def thrown_out(log: StepLog, at: int) -> float:
+    """Lanes that stopped before this iteration, and go on later: they wait again."""
+    ends = {(row["y"], row["x2"]) for row in drawn(log, at, "runs")}
+    begun = [r for r in drawn(log, at, "waits") if r["x"] < now(log, at)]
+    return len([row for row in begun if (row["y"], row["x"]) in ends])
+
+
+def again(log: StepLog, at: int) -> float:
+    """Tokens that are written beside the runs that have begun."""
+    said = (row for row in drawn(log, at, "runs") if row["x"] < now(log, at))
+    return sum(
+        float(n) for row in said for n in re.findall(r"(\d+) again", row["text"])
+    )
+
+
+def words(log: StepLog, at: int) -> float:
+    """Drafts that were kept, and the word in the last row."""
+    cells = drawn(log, at, "cells")
+    return len([row for row in cells if row["text"] == "yes" or row["y"] == 6])
+
+
+def verified(log: StepLog, at: int) -> float:
+    """One pass of the target, once its chances are there."""
+    return float(any(row["y"] == 2 and row["text"] for row in drawn(log, at, "cells")))
+
+
+def lane(log: StepLog, at: int, letter: str) -> list[Row]:
+    """A lane's rows so far, in their order."""
+    rows = [row for row in drawn(log, at, "rows") if row["y"] == letter]
+    return sorted(rows, key=lambda row: row["x"])
+
+
+def longest_gap(log: StepLog, at: int) -> float:
+    """The longest time between two tokens of A, which come at the ends of its rows."""
+    ends = [0.0, *(float(row["x2"]) for row in lane(log, at, "A"))]
+    return max(after - before for before, after in pairwise(ends))
+
+
+def read_for(log: StepLog, at: int) -> float:
+    """Time of the rows in which D has more than one."""
+    return length([row for row in lane(log, at, "D") if row["text"] != "1"])
+
+
+def last(log: StepLog, at: int) -> list[Row]:
+    """Rows of the iteration that a frame adds."""
+    return [row for row in drawn(log, at, "rows") if row["since"] == at]
+
+
+def strong(log: StepLog, at: int) -> list[Row]:
+    """Pairs of this iteration; those of an earlier one are pale."""
+    return [row for row in drawn(log, at, "pairs") if row["faint"] == 1]
+
+
+def length(rows: list[Row]) -> float:
+    """How long all bars are together."""
+    return float(sum(row["x2"] - row["x"] for row in rows))
+
+
+def cached(log: StepLog, at: int) -> float:
+    """Keys before the chunk, one time for each iteration so far."""
+    each = (
+        max((r["x2"] for r in strong(log, frame) if r["ink"] == "cache"), default=0)
+        for frame in range(at + 1)
+    )
+    return list(accumulate(each))[-1]
+
+
+PIPE: dict[str, Count] = {
+    "passes done": over(),
+    "idle so far, stages × passes": idle,
+    "batches that have left stage 4": over("stage 4"),
+}
+STORM: dict[str, Count] = {
+    "running": during("runs"),
+    "waiting": during("waits"),
+    "preemptions so far": thrown_out,
+    "tokens computed again": again,
+}
+COUNTS: dict[str, dict[str, Count]] = {
+    "continuous_batching.mixed_iterations": {
+        "time of this iteration": lambda log, at: length(last(log, at)[:1]),
+        "rows": lambda log, at: sum(
+            float(row["text"].replace(",", "")) for row in last(log, at)
+        ),
+        "A's longest gap so far": longest_gap,
+        "D's prompt read for": read_for,
+    },
+    "continuous_batching.chunks_fill_the_triangle": {
+        "rows in this iteration": lambda log, at: len(
+            {r["y"] for r in strong(log, at)}
+        ),
+        "pairs so far": lambda log, at: length(drawn(log, at, "pairs")),
+        "cached keys read so far": cached,
+    },
+    "parallelism.pipeline_steps": PIPE,
+    "speculative.round_steps": {
+        "words of this pass": words,
+        "passes of the target": verified,
+    },
+    "symptoms.storm_steps": STORM,
+}
+ROUND = 0.15  # two ends of a bar and a time, each to a tenth
+
+
+def astray(figure: StepFigure, counts: dict[str, Count]) -> Iterator[tuple[Any, ...]]:
+    """Frames in which a counter does not say what is drawn: log, frame, label."""
+    for name, log in figure.logs.items():
+        for at, frame in enumerate(log.frames):
+            for counter, value in zip(figure.counters, frame.counters, strict=True):
+                (text,) = NUMBER.findall(str(value))
+                want = counts[counter.label](log, at)
+                if float(text.replace(",", "")) != pytest.approx(want, abs=ROUND):
+                    yield name, at, counter.label, value, want
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_counter_counts_what_is_drawn_up_to_its_frame(name: str) -> None:
+    assert list(astray(registry.steps()[name](), COUNTS[name])) == []
+
+
+def test_a_counter_that_is_one_frame_late_is_found() -> None:
+    figure = registry.steps()["parallelism.pipeline_steps"]()
+    name, log = next(iter(figure.logs.items()))
+    counters = [frame.counters for frame in log.frames]
+    late = [
+        replace(frame, counters=before)
+        for frame, before in zip(log.frames, [counters[0], *counters], strict=False)
+    ]
+    logs = {**figure.logs, name: replace(log, frames=tuple(late))}
+    wrong = replace(figure, logs=logs)
+    assert {label for _, _, label, *_ in astray(wrong, PIPE)} == set(PIPE)
