@@ -163,7 +163,7 @@ def _is_real(item: Any) -> bool:
 
 
 def shown(value: float) -> str:
-    """As a message says it: short where that is exact, so that 1.0000001 is not shown as 1."""
+    """As messages say it: short where that is exact, 1.0000001 never as 1."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
 
