@@ -17,7 +17,14 @@ from llmserve_lab.catalog.evidence.articles import (
     ARTICLE_PARAMS,
     SCALING_HBM_BW,
 )
-from llmserve_lab.catalog.hf_config import model_from_config
+from llmserve_lab.catalog.fact_tables import (
+    exchange_table,
+    kernel_table,
+    lone_request_table,
+    operation_table,
+    server_table,
+)
+from llmserve_lab.catalog.hf_config import families, model_from_config
 from llmserve_lab.catalog.lookup import (
     accelerator,
     efficiency,
@@ -28,7 +35,6 @@ from llmserve_lab.catalog.lookup import (
 from llmserve_lab.catalog.measured_tables import (
     decode_run_table,
     deployment_table,
-    fact_table,
     product_table,
     tier_table,
 )
@@ -77,16 +83,21 @@ __all__ = [
     "deployment_table",
     "efficiency",
     "efficiency_table",
-    "fact_table",
+    "exchange_table",
+    "families",
+    "kernel_table",
     "link",
     "link_table",
+    "lone_request_table",
     "machine",
     "memory_table",
     "model",
     "model_from_config",
     "model_table",
+    "operation_table",
     "precision",
     "product_table",
+    "server_table",
     "size_table",
     "tier_table",
     "wire",
