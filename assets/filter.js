@@ -24,7 +24,7 @@
   }
 
   /* Where every item of a list is an entry, it is marked here and not on the page. */
-  const ITEMS = { terms: "dl[id^='term-']", notation: ":is(.letters-list, .formulas-list) > li" };
+  const ITEMS = { terms: "dl[id^='term-']", library: "dl[id^='library-']", notation: ":is(.letters-list, .formulas-list) > li" };
   function mark(filter) {
     for (const item of document.querySelectorAll(ITEMS[filter] ?? ":not(*)")) item.classList.add("filtered");
   }

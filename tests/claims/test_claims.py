@@ -187,8 +187,8 @@ def test_the_summary_adds_up() -> None:
 
 
 def test_the_page_shows_every_record_once() -> None:
-    parts = [*map(ClaimsOf, WORDS), ClaimsAboutText()]
-    html = "".join(part._repr_html_() for part in parts)
+    html = "".join(ClaimsOf(word)._repr_html_() for word in WORDS)
+    html += ClaimsAboutText()._repr_html_()
     anchors = re.findall(r'<tr id="claim-([^"]+)"', html)
     assert sorted(anchors) == sorted(CLAIMS)
     assert html.count('class="filtered"') == len(CLAIMS)

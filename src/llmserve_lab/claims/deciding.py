@@ -18,7 +18,8 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "06-38": "Plan the room for MLA's cache by its own bytes: many more requests "
         "fit than GQA's factor says.",
         "004-13": "Plan for the larger cache: fewer requests fit on a GPU.",
-        "06-40": "Divide a cache by the rate one way: the first token is later by that.",
+        "06-40": "Divide a cache by the rate one way: sending takes longer, and so "
+        "does the first token.",
         "000-22": "With two batches in flight, count the wire into the step.",
         "000-27": "Count the tokens in flight too: then the formula is good at large "
         "ratios, and no reason to avoid them.",

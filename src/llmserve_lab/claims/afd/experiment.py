@@ -240,7 +240,7 @@ CLAIMS = (
                 lambda: per_thousand_cycles(paper_setup.figure_4(1).completed_per_s),
                 lambda: per_thousand_cycles(paper_setup.figure_4(1).tokens_per_s),
                 unit="token",
-                label="in 1,000 cycles",
+                label="in 1,000 cycles:",
             ),
         ),
         why="From a fresh start the short answers complete first; what is in flight "
