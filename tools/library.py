@@ -26,7 +26,7 @@ HEAD = """\
 
 Everything that this book computes with can be called from a program of your own:
 `pip install .` in the folder of the book, then `import llmserve_lab as ll`. Times are
-in seconds and sizes in bytes; what a call refuses it names, with the rule and the value.
+in seconds and sizes in bytes; what a call refuses it names, with the rule and value.
 The examples run as they stand here.
 
 ```{raw} html
@@ -175,7 +175,7 @@ def members(thing: Any) -> Iterator[str]:
         if not name.startswith("_") and name not in fields and summary(member)
     }
     if shown:
-        yield ""
+        yield "\nMembers:\n"
         yield from (f"- `{name}`: {text}" for name, text in sorted(shown.items()))
 
 

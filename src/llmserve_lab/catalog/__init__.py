@@ -6,9 +6,9 @@ number. Nothing outside this package types such a number again.
 >>> from llmserve_lab import catalog
 >>> catalog.accelerator("h100-sxm").hbm_bw.shown()
 '3.35 TB/s'
->>> config = {"model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192,
-...           "num_hidden_layers": 16, "num_attention_heads": 32,
-...           "num_key_value_heads": 8, "vocab_size": 32000}
+>>> config = {"model_type": "llama", "hidden_size": 2048, "vocab_size": 32000,
+...           "intermediate_size": 8192, "num_hidden_layers": 16,
+...           "num_attention_heads": 32, "num_key_value_heads": 8}
 >>> catalog.model_from_config(config, name="mine").kv_bytes_per_token(2)
 32768.0
 """

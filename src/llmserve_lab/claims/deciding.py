@@ -12,7 +12,7 @@ from llmserve_lab.page.html import escape, tag
 # By the claim: what to do otherwise than it suggests.
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
-        "004-81": "Let each GPU hold its own requests' caches alone: as many more fit.",
+        "004-81": "Count on a GPU the caches of its own requests alone: many more fit.",
         "07-34": "Count on a batch to read nearly all experts: buy bandwidth for what "
         "is stored.",
         "06-38": "Plan the room for MLA's cache by its own bytes: many more requests "
@@ -21,8 +21,8 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "06-40": "Divide a cache by the rate one way: sending takes longer, and so "
         "does the first token.",
         "000-22": "With two batches in flight, count the wire into the step.",
-        "000-27": "Count the tokens in flight too: then the formula is good at large "
-        "ratios, and no reason to avoid them.",
+        "000-27": "Count the tokens in flight too: then the formula holds at large "
+        "ratios.",
         "05-44": "Promise the gap of the longest iteration: chunks alone do not make "
         "iterations alike.",
         "004-83": "Plan prefill by the tokens: below very long prompts it grows little "

@@ -5,12 +5,14 @@
 what each iteration runs, ``timing`` how long it takes, ``metrics`` what came of it.
 
 >>> import llmserve_lab as ll
->>> cost = ll.IterationCost.of(ll.model("llama-3.1-8b"), ll.accelerator("h100-sxm"))
+>>> model, gpu = ll.model("llama-3.1-8b"), ll.accelerator("h100-sxm")
+>>> cost = ll.IterationCost.of(model, gpu)
 >>> asked = [
 ...     ll.Request(arrival_s=i / 10, prompt_len=1000, output_len=100, id=i)
 ...     for i in range(50)
 ... ]
->>> report = ll.simulate(asked, ll.Pool(cost, ll.Chunked(512), replicas=2))
+>>> pool = ll.Pool(cost, ll.Chunked(512), replicas=2)
+>>> report = ll.simulate(asked, pool)
 >>> report.num_requests, report.percentile("ttft", 99) < 0.1
 (50, True)
 

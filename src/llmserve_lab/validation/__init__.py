@@ -9,7 +9,7 @@ is the machine that the rows were fitted with, beside the datasheet's.
 ...     precision="bf16", generation="Hopper",
 ... )
 >>> found = validation.band("tpot", setting)
->>> -1 < found.low < 0 < found.high < 1                # predicted / measured - 1
+>>> -1 < found.low < 0 < found.high < 1          # predicted / measured - 1
 True
 """
 

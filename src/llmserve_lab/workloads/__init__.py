@@ -1,13 +1,12 @@
 """Workloads: arrivals and lengths of requests, from distributions or real traces.
 
 >>> from llmserve_lab import workloads
->>> prompt, output = workloads.Lognormal(mean=1000, cv=1), workloads.Geometric(200)
->>> drawn = [
-...     *workloads.poisson_requests(
-...         rate_per_s=2, prompt=prompt, output=output, num_requests=100, seed=0
-...     )
-... ]
->>> 30 < drawn[-1].arrival_s < 70
+>>> prompt = workloads.Lognormal(mean=1000, cv=1)
+>>> answer = workloads.Geometric(200)
+>>> drawn = workloads.poisson_requests(
+...     rate_per_s=2, prompt=prompt, output=answer, num_requests=100, seed=0
+... )
+>>> 30 < max(request.arrival_s for request in drawn) < 70
 True
 
 A trace of your own is a CSV file: say which column is which, and call
