@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.afd import deployment
+from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import Study, study
@@ -90,6 +90,19 @@ def test_a_split_is_stretched_by_numbers_that_mean_something(
     known: Any = {name: value}
     with pytest.raises(ValueError, match=f"{name} must be .*, got {value:g}"):
         deployment.Split(gpu="h100-sxm", n_attn=80, n_ffn=16, **known)
+
+
+@pytest.mark.parametrize("tpot_s", [-0.05, 0.0, math.nan, math.inf])
+def test_a_target_is_a_time(tpot_s: float) -> None:
+    """Nothing keeps such a target, and no rate of zero hides it."""
+    split = deployment.Split(gpu="h100-sxm", n_attn=80, n_ffn=16)
+    for ask in (
+        split.batch_at,
+        split.gpu_tokens_per_s,
+        lambda target: coupled.together("h100-sxm", 96, target),
+    ):
+        with pytest.raises(ValueError, match="tpot_s must be "):
+            ask(tpot_s)
 
 
 def curve(most: int, made: Bundle = BUNDLE) -> Study:

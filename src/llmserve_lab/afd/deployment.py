@@ -165,7 +165,12 @@ class Split:
         return self.n_batches * turn + twin.assumptions.host_s
 
     def batch_at(self, tpot_s: float) -> int:
-        """Largest batch that keeps the target and fits in memory; 0 if none does."""
+        """Largest batch that keeps the target and fits in memory; 0 if none does.
+
+        Raises:
+            ValueError: the target is not positive and finite.
+        """
+        positive("tpot_s", tpot_s)
         held = self.n_batches * BATCHES <= attn_fits(self.gpu, self.context)
         kept = _every_tpot_s(self) <= tpot_s
         return int(np.argmin(np.append(held & kept, False)))
