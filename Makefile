@@ -63,6 +63,7 @@ run: $(ENV)  ## run every chapter and store its outputs
 	@$(BIN)/python tools/readme_picture.py
 	@$(BIN)/python tools/how_checked.py
 	@$(BIN)/python tools/glossary.py
+	@$(BIN)/python tools/library.py
 	@$(BIN)/python tools/browser_tables.py
 	@$(BIN)/python tools/lab_references.py
 

@@ -1,4 +1,5 @@
-/* A box that filters a long list: letters and formulas, the terms of the glossary, claims.
+/* A box that filters a long list: letters and formulas, the terms of the glossary, claims;
+ * headings that sort a table.
  *
  * A classic script without fetch or modules, so that it runs from file://. The box stands
  * in div.filter; what it filters is marked .filtered, in folds or not. A word matches the
@@ -23,7 +24,7 @@
   }
 
   /* Where every item of a list is an entry, it is marked here and not on the page. */
-  const ITEMS = { terms: "dl[id^='term-']", notation: ":is(.letters-list, .formulas-list) > li" };
+  const ITEMS = { terms: "dl[id^='term-']", library: "dl[id^='library-']", notation: ":is(.letters-list, .formulas-list) > li" };
   function mark(filter) {
     for (const item of document.querySelectorAll(ITEMS[filter] ?? ":not(*)")) item.classList.add("filtered");
   }
@@ -96,20 +97,39 @@
     return select;
   }
 
-  /* The headings of a list that sort its rows: by a number the largest first. */
+  const PREFIXES = window.llmserveTables?.prefixes ?? {};
+  const SIZE = /^[~≈<>≤≥]?\s*([-−]?[\d,]*\.?\d+)\s*(?:([PTGMkmµn])(?=(?:B|s|FLOP)\b))?/;
+
+  /* What a cell is sorted by: its number in the unit without a prefix, or its words. */
+  function valueOf(text, byNumber) {
+    if (!byNumber) return plain(text);
+    const found = SIZE.exec(text);
+    return found
+      ? Number(found[1].replace("−", "-").replaceAll(",", "")) * (PREFIXES[found[2]] ?? 1)
+      : NaN;
+  }
+
+  /* The headings that sort the rows below them: by a number the largest first. A key
+     is a mark that rows have, or "number" or "text" for the cells of the column. */
   function sortable(heading) {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...heading.childNodes);
     heading.append(button);
     const key = heading.dataset.sort;
+    const byNumber = key === "off" || key === "number";
+    const of = (row) => {
+      if (key === "off") return Number(row.dataset.off);
+      if (key !== "number" && key !== "text") return row.dataset[key];
+      return valueOf(row.cells[heading.cellIndex].textContent.trim(), byNumber);
+    };
     button.addEventListener("click", () => {
-      const falls = heading.getAttribute("aria-sort") !== "descending" && key === "off";
+      const falls = heading.getAttribute("aria-sort") !== "descending" && byNumber;
       const body = heading.closest("table").tBodies[0];
-      const of = (row) => (key === "off" ? Number(row.dataset.off) : row.dataset[key]);
-      const rows = [...body.rows].sort((a, b) =>
-        of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0);
-      body.append(...(falls ? rows.reverse() : rows));
+      const known = [...body.rows].filter((row) => !Number.isNaN(of(row)));
+      const empty = [...body.rows].filter((row) => Number.isNaN(of(row)));
+      known.sort((a, b) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0));
+      body.append(...(falls ? known.reverse() : known), ...empty);
       for (const other of heading.parentNode.cells) other.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", falls ? "descending" : "ascending");
     });

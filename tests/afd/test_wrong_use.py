@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import Study, study
@@ -63,6 +64,45 @@ def trace(prompts: Any, decodes: Any) -> JointLengths:
 def test_a_law_that_cannot_be_says_so(wrong: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         wrong()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("n_gpus", "message"),
+    [
+        (-1, "n_gpus must be at least 9, got -1"),
+        (deployment.NODE, "n_gpus must be at least 9, got 8"),
+        (NO_NUMBER, "n_gpus must be a whole number, got nan"),
+        (10**9, "n_gpus must be at most 4,096"),
+        (16, "n_gpus must have room for the experts, got 16 h100-sxm"),
+    ],
+)
+def test_gpus_that_cannot_be_split_are_refused(n_gpus: int, message: str) -> None:
+    for ask in (deployment.splits, lambda *of: deployment.best_split(*of, 0.05)):
+        with pytest.raises(ValueError, match=message):
+            ask("h100-sxm", n_gpus)
+
+
+@pytest.mark.parametrize("name", ["attn_factor", "ffn_factor", "context", "spread"])
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
+def test_a_split_is_stretched_by_numbers_that_mean_something(
+    name: str, value: float
+) -> None:
+    known: Any = {name: value}
+    with pytest.raises(ValueError, match=f"{name} must be .*, got {value:g}"):
+        deployment.Split(gpu="h100-sxm", n_attn=80, n_ffn=16, **known)
+
+
+@pytest.mark.parametrize("tpot_s", [-0.05, 0.0, math.nan, math.inf])
+def test_a_target_is_a_time(tpot_s: float) -> None:
+    """Nothing keeps such a target, and no rate of zero hides it."""
+    split = deployment.Split(gpu="h100-sxm", n_attn=80, n_ffn=16)
+    for ask in (
+        split.batch_at,
+        split.gpu_tokens_per_s,
+        lambda target: coupled.together("h100-sxm", 96, target),
+    ):
+        with pytest.raises(ValueError, match="tpot_s must be "):
+            ask(tpot_s)
 
 
 def curve(most: int, made: Bundle = BUNDLE) -> Study:

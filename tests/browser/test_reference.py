@@ -54,6 +54,25 @@ def test_an_equation_leads_to_the_list_and_the_list_to_it(page: Page) -> None:
     assert back.startswith("roofline.html#eq-")
 
 
+def test_a_table_of_the_catalog_is_sorted_by_size_and_by_name(page: Page) -> None:
+    """Whatever the prefix of a unit, and what has no number last."""
+    page.goto(f"{PAGES.as_uri()}/chapters/catalog.html")
+    table = page.locator("table.catalog", has_text="TFLOP/s, and memory bandwidth")
+    of = "rows => rows.map(row => row.cells[{}].textContent.trim())"
+    for _ in range(2):
+        table.get_by_role("button", name="bandwidth").click()
+        cells = table.locator("tbody tr").evaluate_all(of.format(4))
+        scale = {"TB/s": 1000.0, "GB/s": 1.0}
+        known = [cell.split() for cell in cells if not cell.startswith("–")]
+        sizes = [float(size) * scale[unit] for size, unit, *_ in known]
+        falls = table.locator("[aria-sort=descending]").count() == 1
+        assert sizes == sorted(sizes, reverse=falls) and len({*sizes}) > 5
+        assert all(cell.startswith("–") for cell in cells[len(known) :])
+    table.get_by_role("button", name="accelerator").click()
+    names = table.locator("tbody tr").evaluate_all(of.format(0))
+    assert names == sorted(names, key=str.lower)
+
+
 def test_the_glossary_is_filtered_too(page: Page) -> None:
     page.goto(f"{PAGES.as_uri()}/chapters/glossary.html")
     page.get_by_label("Find among").fill("in-flight")

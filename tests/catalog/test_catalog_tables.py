@@ -33,7 +33,11 @@ TABLES = [
     catalog.deployment_table(),
     catalog.decode_run_table(),
     catalog.product_table(),
-    catalog.fact_table(),
+    catalog.lone_request_table(),
+    catalog.kernel_table(),
+    catalog.exchange_table(),
+    catalog.server_table(),
+    catalog.operation_table(),
 ]
 
 
@@ -72,7 +76,7 @@ def cells(table: Table, first: str) -> list[str]:
 
 def test_the_tables_show_the_numbers_of_the_catalog() -> None:
     accelerators, links, models, shares, levels, tiers, *measured = TABLES
-    served, decoded, products, facts = measured
+    served, decoded, products, alone, kernels, exchanged, *_ = measured
     assert cells(accelerators, "H100 SXM")[1:] == ["989.4", "1978.9", "–", "3.35 TB/s"]
     assert cells(accelerators, "Ascend 910C")[1:] == ["–"] * 4
     row = ["80 GB", "85 GB", "NVLink 4 (H100, H200)", "8"]
@@ -82,12 +86,12 @@ def test_the_tables_show_the_numbers_of_the_catalog() -> None:
     row = ["MLA", "61", "8 of 256 + 1", "70.27 kB"]
     assert cells(models, "DeepSeek-V3")[1:] == row
     sizes = catalog.size_table()
-    assert cells(sizes, "DeepSeek-V3")[1:] == ["671.03", "36.626", "671"]
+    assert cells(sizes, "DeepSeek-V3")[1:] == ["671", "36.63", "671"]
     assert cells(sizes, "the articles' 512-wide model")[-1] == "–"
     row = ["0.667", "0.896", "0.8", "h800-sxm", "bf16"]
     assert cells(shares, "FlashMLA, measured")[1:] == row
-    assert cells(levels, "registers")[1:] == ["34.603 MB", "371.04 TB/s"]
-    assert cells(tiers, "SSD")[1:] == ["3.84 TB", "7.875 GB/s"]
+    assert cells(levels, "registers")[1:] == ["34.6 MB", "371 TB/s"]
+    assert cells(tiers, "SSD")[1:] == ["3.84 TB", "7.88 GB/s"]
     row = ["H800 SXM", "144", "4989 tokens", "–", "1850 tokens/s"]
     assert cells(served, "Kimi K2, EP96")[1] == "Kimi K2"
     assert cells(served, "DeepSeek, EP144")[2:-2] == row
@@ -96,7 +100,11 @@ def test_the_tables_show_the_numbers_of_the_catalog() -> None:
     assert cells(decoded, "H200 SXM")[1:-1] == row
     row = ["206 TFLOP/s", "1.688 TB/s"]
     assert cells(products, "1 × [64, 7168]·[7168, 2112]")[1:] == row
-    assert cells(facts, "dispatch among 8")[1:] == ["77 µs"]
+    row = ["8 × H100 SXM", "512", "53.4 ms", "29.8 ms"]
+    assert [*map(str, alone.rows[1])][1:3] == row[:2]
+    assert [re.sub(r" \[.*", "", str(cell)) for cell in alone.rows[1]][1:] == row
+    assert cells(kernels, "attention over 1024 tokens, causal")[1:] == ["423 TFLOP/s"]
+    assert cells(exchanged, "8")[1:] == ["77 µs", "114 µs"]
     assert len(accelerators.rows) == len(catalog.ACCELERATORS)
 
 

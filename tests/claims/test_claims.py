@@ -16,6 +16,7 @@ from llmserve_lab.claims import (
     OFF,
     SOURCES,
     Claim,
+    ClaimsAboutText,
     ClaimsOf,
     Number,
     Passages,
@@ -179,12 +180,15 @@ def test_the_summary_adds_up() -> None:
         assert claims == sum(by_verdict)
     assert total[1] == sum(CLAIM_COUNTS.values()) and len(rows) == len(CLAIM_COUNTS)
     of_word = dict(zip(BEST_FIRST, total[2:], strict=True))
+    apart = ClaimsAboutText().claims
     for word in WORDS:
-        assert of_word[word] == sum(c.counted for c in ClaimsOf(word).claims)
+        own = [*ClaimsOf(word).claims, *(c for c in apart if c.word == word)]
+        assert of_word[word] == sum(c.counted for c in own)
 
 
 def test_the_page_shows_every_record_once() -> None:
     html = "".join(ClaimsOf(word)._repr_html_() for word in WORDS)
+    html += ClaimsAboutText()._repr_html_()
     anchors = re.findall(r'<tr id="claim-([^"]+)"', html)
     assert sorted(anchors) == sorted(CLAIMS)
     assert html.count('class="filtered"') == len(CLAIMS)

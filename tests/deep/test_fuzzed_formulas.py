@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import time
 from typing import Any
 
@@ -56,8 +57,8 @@ def fault(formula: Formula, values: dict[str, Any]) -> str:
         found = formula(**values)
     except (TypeError, ValueError) as error:
         words = str(error)
-        known = (formula.result.name, *formula.known(), *values)
-        named = any(name in words for name in known)
+        asked = (*values, *(leaf.name for leaf in formula.arguments))
+        named = any(re.search(rf"\b{name}\b", words) for name in asked)
         return "" if named else f"names no argument: {words}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"

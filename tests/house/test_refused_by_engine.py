@@ -45,6 +45,22 @@ NONSENSE: dict[str, Refused] = {
         lambda: cost().chunk_within(1.0, load=None, context=0),  # type: ignore
         "load must be of type IterationLoad, got None",
     ),
+    "rows that are no number": (
+        lambda: IterationLoad(nan, 1, 1),  # type: ignore[arg-type]
+        "rows must be finite and at least 0, got nan",
+    ),
+    "fewer pairs than none": (
+        lambda: IterationLoad(1, -5, 1),
+        "pairs must be finite and at least 0, got -5",
+    ),
+    "a cache that is a word": (
+        lambda: IterationLoad(1, 1, "x"),  # type: ignore[arg-type]
+        "kv_tokens must be a number, got 'x'",
+    ),
+    "less than no iteration": (
+        lambda: ROW.times(-1),
+        "rows must be finite and at least 0, got -1",
+    ),
     "layers that take less than nothing": (
         lambda: IterationCost.of(model(), device(), layer_s=-1.0),
         "layer_s must be finite and at least 0, got -1.0",

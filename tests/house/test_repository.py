@@ -69,6 +69,15 @@ def test_every_requirement_is_pinned_and_agrees_with_the_constraints() -> None:
     assert {name: constrained.get(name) for name in required} == required
 
 
+def test_binder_installs_what_notebooks_run_on_and_no_tool() -> None:
+    lines = (ROOT / "binder/requirements.txt").read_text("utf8").splitlines()
+    extras = [line[len("-e .[") : -1] for line in lines if line.startswith("-e .[")]
+    assert extras == ["science,plot,notebook"]
+    assert "-c ../constraints.txt" in lines
+    named = {line for line in lines if not line.startswith(("#", "-"))}
+    assert named == {"jupyterlab"} <= pins("constraints.txt").keys()
+
+
 def test_the_environment_is_the_pinned_one() -> None:
     installed = {name: {version(name)} for name in pins("requirements.txt")}
     assert installed == pins("requirements.txt")

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from llmserve_lab.checks import at_least, one_of, positive
 from llmserve_lab.deepseek import formulas as df
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.setup import Numbers, setup
@@ -103,7 +104,17 @@ def arranged(
     overlap: Overlap = "free",
     spread: float = 0.0,
 ) -> Together:
-    """One group that runs one batch at a time, or two ``halves`` that overlap."""
+    """One group that runs one batch at a time, or two ``halves`` that overlap.
+
+    Raises:
+        ValueError: the target or the context is not positive and finite, ``spread`` is
+            negative, or ``copies`` or ``overlap`` is unknown.
+    """
+    positive("tpot_s", tpot_s)
+    positive("context", context)
+    at_least("spread", spread, 0)
+    one_of("copies", copies, Copies)
+    one_of("overlap", overlap, Overlap)
     how = HALVES[overlap] if halves else "none"
     step_s = _every_step_s(gpu, n_gpus, how, copies, context, spread)
     last = int(np.argmin(np.append(step_s <= tpot_s, False)))

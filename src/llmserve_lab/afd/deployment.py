@@ -24,12 +24,13 @@ from llmserve_lab.afd.coupled import (
     group,
     slowest_context,
 )
-from llmserve_lab.checks import one_of, positive, whole
+from llmserve_lab.checks import at_least, one_of, positive, whole
 from llmserve_lab.deepseek.model.setup import number_bytes
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
 NODE = 8  # GPUs; FFN GPUs come by the node
+MOST_GPUS = 4096  # of a group that is split in every way
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,8 @@ class Split:
     average, with a standard deviation of ``spread`` times that.
 
     Raises:
-        ValueError: a count is below 1, or ``copies`` or ``overlap`` is unknown.
+        ValueError: a count is below 1, ``context`` or a factor not positive and finite,
+            ``spread`` negative, or ``copies`` or ``overlap`` unknown.
     """
 
     gpu: str
@@ -57,7 +59,9 @@ class Split:
 
     def __post_init__(self) -> None:
         whole(n_attn=self.n_attn, n_ffn=self.n_ffn, n_batches=self.n_batches)
-        positive("context", self.context)
+        for name in ("context", "attn_factor", "ffn_factor"):
+            positive(name, getattr(self, name))
+        at_least("spread", self.spread, 0)
         one_of("copies", self.copies, Copies)
         one_of("overlap", self.overlap, Overlap)
 
@@ -161,7 +165,12 @@ class Split:
         return self.n_batches * turn + twin.assumptions.host_s
 
     def batch_at(self, tpot_s: float) -> int:
-        """Largest batch that keeps the target and fits in memory; 0 if none does."""
+        """Largest batch that keeps the target and fits in memory; 0 if none does.
+
+        Raises:
+            ValueError: the target is not positive and finite.
+        """
+        positive("tpot_s", tpot_s)
         held = self.n_batches * BATCHES <= attn_fits(self.gpu, self.context)
         kept = _every_tpot_s(self) <= tpot_s
         return int(np.argmin(np.append(held & kept, False)))
@@ -216,17 +225,31 @@ def attn_fits(gpu: str, context: float = CONTEXT) -> int:
 
 @cache
 def splits(gpu: str, n_gpus: int, **options: Any) -> tuple[Split, ...]:
-    """Every way to split ``n_gpus``, FFN GPUs by the node, two to four in flight."""
+    """Every way to split ``n_gpus``, FFN GPUs by the node, two to four in flight.
+
+    Raises:
+        ValueError: there are no more GPUs than one node has, too many, or no split has
+            room for the experts.
+    """
+    whole(first=NODE + 1, most=MOST_GPUS, n_gpus=n_gpus)
     made = (
         Split(gpu=gpu, n_attn=n_gpus - y, n_ffn=y, n_batches=m, **options)
         for y in range(NODE, n_gpus, NODE)
         for m in (2, 3, 4)
     )
-    return tuple(split for split in made if split.fits)
+    found = tuple(split for split in made if split.fits)
+    if not found:
+        raise ValueError(f"n_gpus must have room for the experts, got {n_gpus} {gpu}")
+    return found
 
 
 @cache
 def best_split(gpu: str, n_gpus: int, tpot_s: float, **options: Any) -> Split:
-    """The split with the most tokens per second at the target."""
+    """The split with the most tokens per second at the target.
+
+    Raises:
+        ValueError: no split of so many GPUs fits; or the target is not positive.
+    """
+    positive("tpot_s", tpot_s)
     every = splits(gpu, n_gpus, **options)
     return max(every, key=lambda split: split.gpu_tokens_per_s(tpot_s))

@@ -2,6 +2,15 @@
 
 ``catalog.accelerator("h100-sxm").hbm_bw`` is a :class:`Cited`; ``float()`` makes it a
 number. Nothing outside this package types such a number again.
+
+>>> from llmserve_lab import catalog
+>>> catalog.accelerator("h100-sxm").hbm_bw.shown()
+'3.35 TB/s'
+>>> config = {"model_type": "llama", "hidden_size": 2048, "vocab_size": 32000,
+...           "intermediate_size": 8192, "num_hidden_layers": 16,
+...           "num_attention_heads": 32, "num_key_value_heads": 8}
+>>> catalog.model_from_config(config, name="mine").kv_bytes_per_token(2)
+32768.0
 """
 
 from __future__ import annotations
@@ -17,7 +26,14 @@ from llmserve_lab.catalog.evidence.articles import (
     ARTICLE_PARAMS,
     SCALING_HBM_BW,
 )
-from llmserve_lab.catalog.hf_config import model_from_config
+from llmserve_lab.catalog.fact_tables import (
+    exchange_table,
+    kernel_table,
+    lone_request_table,
+    operation_table,
+    server_table,
+)
+from llmserve_lab.catalog.hf_config import families, model_from_config
 from llmserve_lab.catalog.lookup import (
     accelerator,
     efficiency,
@@ -28,7 +44,6 @@ from llmserve_lab.catalog.lookup import (
 from llmserve_lab.catalog.measured_tables import (
     decode_run_table,
     deployment_table,
-    fact_table,
     product_table,
     tier_table,
 )
@@ -77,16 +92,21 @@ __all__ = [
     "deployment_table",
     "efficiency",
     "efficiency_table",
-    "fact_table",
+    "exchange_table",
+    "families",
+    "kernel_table",
     "link",
     "link_table",
+    "lone_request_table",
     "machine",
     "memory_table",
     "model",
     "model_from_config",
     "model_table",
+    "operation_table",
     "precision",
     "product_table",
+    "server_table",
     "size_table",
     "tier_table",
     "wire",

@@ -21,18 +21,21 @@ MOST_BYTES = 2**20  # public ones have a few thousand
 QUANTIZED = ("fp8", "mxfp4", "gptq", "awq", "compressed-tensors", "modelopt")
 
 
+def families() -> tuple[str, ...]:
+    """Every ``model_type`` whose config can be read."""
+    return tuple(FAMILIES)
+
+
 def model_from_config(
     config: str | PathLike[str] | Mapping[str, Any], *, name: str | None = None
 ) -> ModelShape:
     """Read a model's shape from a ``config.json``: its path, its folder, or its dict.
 
-    Families (by ``model_type``): llama, mistral, qwen2, qwen3, phi3, gemma2; mixtral,
-    qwen3_moe, gpt_oss, glm4_moe, llama4, minimax_m2; deepseek_v2, deepseek_v3,
-    deepseek_v32, kimi_k2. Of a model that sees, its ``text_config`` is read. A sliding
-    window does not change the shape and is ignored, and so is a head for multi-token
-    prediction. A ``quantization_config`` is kept as ``quantized``: such a shape says
-    how many parameters there are, and asks for the bytes of each. ``name`` defaults to
-    the folder, or else to the family.
+    The ``model_type`` is one of :func:`families`. Of a model that sees, its
+    ``text_config`` is read. A sliding window does not change the shape and is ignored,
+    and so is a head for multi-token prediction. A ``quantization_config`` is kept as
+    ``quantized``: such a shape says how many parameters there are, and asks for the
+    bytes of each. ``name`` defaults to the folder, or else to the family.
 
     Raises:
         OSError: the file cannot be read.

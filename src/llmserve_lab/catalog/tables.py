@@ -23,6 +23,7 @@ from llmserve_lab.formula.text import plain, said
 from llmserve_lab.page.table import Cell, Table
 
 NONE = "–"
+SIZE_DIGITS = 4  # of a count of parameters; makers print two to five
 GB_NOTE = (
     "GB is 1e9 bytes. The stacks of an 80 GB device hold 80 GiB (85.9 GB), and its "
     "driver shows a little less: read the column as a floor."
@@ -66,6 +67,7 @@ def accelerator_table() -> Table:
         ("accelerator", "BF16", "FP8", "FP4", "bandwidth"),
         rows,
         sources.notes,
+        sortable=True,
     )
 
 
@@ -102,6 +104,7 @@ def capacity_table() -> Table:
         columns,
         rows,
         sources.notes,
+        sortable=True,
     )
 
 
@@ -114,6 +117,7 @@ def link_table() -> Table:
         ("link", "scope", "one way", "both ways", "latency", "devices joined"),
         rows,
         sources.notes,
+        sortable=True,
     )
 
 
@@ -146,6 +150,7 @@ def model_table() -> Table:
         ("model", "attention", "layers", "experts", "cache a token"),
         rows,
         sources.notes,
+        sortable=True,
     )
 
 
@@ -155,8 +160,8 @@ def size_table() -> Table:
     rows = [
         (
             model.name,
-            plain(model.params_total / 1e9, 5),
-            plain(model.params_active / 1e9, 5),
+            plain(model.params_total / 1e9, SIZE_DIGITS),
+            plain(model.params_active / 1e9, SIZE_DIGITS),
             sources.scaled(model.published.get("params_total"), 1e9),
         )
         for model in MODELS.values()
@@ -166,6 +171,7 @@ def size_table() -> Table:
         ("model", "parameters", "active", "published"),
         rows,
         sources.notes,
+        sortable=True,
     )
 
 
@@ -186,6 +192,7 @@ def efficiency_table() -> Table:
         ("name", "compute", "memory", "link", "device", "precision"),
         rows,
         sources.notes,
+        sortable=True,
     )
 
 
@@ -209,7 +216,11 @@ def level_table(title: str, what: str, levels: Iterable[MemoryLevel]) -> Table:
     """Size and bandwidth of some levels of memory, a ``what`` each."""
     sources = Sources()
     rows = [
-        (level.name, sources.cell(level.bytes), sources.cell(level.bandwidth))
+        (
+            level.name,
+            sources.cell(level.bytes, digits=3),
+            sources.cell(level.bandwidth, digits=3),
+        )
         for level in levels
     ]
     return Table(title, (what, "size", "bandwidth"), rows, sources.notes)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from llmserve_lab.claims.all_claims import CLAIMS
 from llmserve_lab.claims.claim import Claim, judge
 from llmserve_lab.claims.coverage import coverage
+from llmserve_lab.claims.deciding import DecidingClaims
 from llmserve_lab.claims.page import (
+    ClaimsAboutText,
     ClaimsOf,
     rules,
     source_legend,
@@ -23,7 +25,9 @@ __all__ = [
     "OFF",
     "SOURCES",
     "Claim",
+    "ClaimsAboutText",
     "ClaimsOf",
+    "DecidingClaims",
     "Number",
     "Passages",
     "Ruling",

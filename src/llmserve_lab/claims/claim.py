@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from textwrap import fill
 
 from llmserve_lab.claims.parts import Number, Part, Passages, Size, spoken
 from llmserve_lab.claims.printed import factor
@@ -23,6 +24,7 @@ COMPUTED, QUOTED, DEFINED, NONE = (
     "true by definition",
     "nothing to compute",
 )
+WIDE, INDENT = 76, " " * len("recomputed: ")  # of a claim in a terminal
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Claim:
             f"verdict:    {self.verdict.symbol} {self.word}",
             f"why:        {self.reason or '–'}",
         )
-        return "\n".join(lines)
+        return "\n".join(fill(line, WIDE, subsequent_indent=INDENT) for line in lines)
 
 
 def _printed(part: Part) -> str:

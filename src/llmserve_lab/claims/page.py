@@ -33,6 +33,9 @@ WORDS = (
 BEST_FIRST = (*WORDS[-2::-1], WORDS[-1])
 SYMBOLS = {verdict.value: verdict.symbol for verdict in Ruling}
 SYMBOLS |= dict.fromkeys((OFF, FALSE), Ruling.WRONG.symbol)
+# About the text itself: its plan, its references, its own tables. Nobody serves a model
+# differently for these.
+ABOUT_TEXT = frozenset({"00-01", "00-02", "00-03", "003-22", "03-15", "04-18", "07-33"})
 SHORT = SYMBOLS | {OFF: "✗ off", FALSE: "✗ false"}  # headings of narrow columns
 MEANINGS = {
     OFF: "a number of the source is not what comes out, and no reading gives it",
@@ -148,9 +151,13 @@ def claims_table(source: str, *, section: str | None = None) -> Table:
 
 def _cells(claim: Claim) -> tuple[str, ...]:
     """Four cells: a narrow page shows them without scrolling sideways."""
-    beside = "; ".join(map(_beside, claim.parts)) or EMPTY
     verdict = f"{shown_as(claim.word)}. {claim.reason}".rstrip(". ") + "."
-    return claim.id, f"{claim.section}: {claim.says}", beside, verdict
+    return claim.id, f"{claim.section}: {claim.says}", beside(claim), verdict
+
+
+def beside(claim: Claim) -> str:
+    """What is printed → what comes out, part by part."""
+    return "; ".join(map(_beside, claim.parts)) or EMPTY
 
 
 def _beside(part: Part) -> str:
@@ -161,6 +168,8 @@ def _beside(part: Part) -> str:
 @dataclass(frozen=True, repr=False)
 class ClaimsOf:
     """All claims with one verdict, folded, the furthest off first; one row each.
+
+    What a text says of itself is left to :class:`ClaimsAboutText`.
 
     Raises:
         ValueError: ``word`` is no verdict of the page.
@@ -175,38 +184,67 @@ class ClaimsOf:
     @property
     def claims(self) -> list[Claim]:
         """The claims, sorted."""
-        return worst_first(each for each in CLAIMS.values() if each.word == self.word)
+        own = (each for each in CLAIMS.values() if each.id not in ABOUT_TEXT)
+        return worst_first(each for each in own if each.word == self.word)
 
     def __repr__(self) -> str:
         """How many there are, and their ids."""
         return f"{self._count()}: {', '.join(each.id for each in self.claims)}"
 
     def _count(self) -> str:
-        count = sum(claim.counted for claim in self.claims)
-        beside = len(self.claims) - count
-        more = f" and {beside} sentence beside one" if beside else ""
-        return f"{shown_as(self.word)}: {count} claim{'s' * (count != 1)}{more}"
+        return _count(shown_as(self.word), self.claims)
 
     def _repr_html_(self) -> str:
-        pairs = zip(COLUMNS, SORTED_BY, strict=True)
-        head = "".join(
-            tag(
-                "th",
-                escape(name),
-                scope="col",
-                data_sort=key or None,
-                aria_sort="descending" if key == "off" else None,
-            )
-            for name, key in pairs
+        return _fold(self._count(), self.claims, is_open=self.open)
+
+
+class ClaimsAboutText:
+    """Claims on which nothing that is served depends, whatever their verdict."""
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims, sorted."""
+        return worst_first(CLAIMS[name] for name in ABOUT_TEXT)
+
+    def __repr__(self) -> str:
+        """How many there are, and their ids."""
+        return f"{self._count()}: {', '.join(each.id for each in self.claims)}"
+
+    def _count(self) -> str:
+        return _count("what a text says of itself", self.claims)
+
+    def _repr_html_(self) -> str:
+        return _fold(self._count(), self.claims)
+
+
+def _count(what: str, claims: list[Claim]) -> str:
+    count = sum(claim.counted for claim in claims)
+    others = len(claims) - count
+    more = f" and {others} sentence beside one" if others else ""
+    return f"{what}: {count} claim{'s' * (count != 1)}{more}"
+
+
+def _fold(title: str, claims: list[Claim], *, is_open: bool = False) -> str:
+    """A table of claims, behind a summary that says how many there are."""
+    pairs = zip(COLUMNS, SORTED_BY, strict=True)
+    head = "".join(
+        tag(
+            "th",
+            escape(name),
+            scope="col",
+            data_sort=key or None,
+            aria_sort="descending" if key == "off" else None,
         )
-        body = "\n".join(map(_row, self.claims))
-        table = (
-            f'<table class="claims"><caption>{escape(self._count())}</caption>\n'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
-        )
-        mark = "index-part tex2jax_process mathjax_process"
-        summary = tag("summary", escape(self._count()))
-        return tag("details", f"{summary}\n{table}", class_=mark, open=self.open)
+        for name, key in pairs
+    )
+    body = "\n".join(map(_row, claims))
+    table = (
+        f'<table class="claims"><caption>{escape(title)}</caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+    )
+    mark = "index-part tex2jax_process mathjax_process"
+    summary = tag("summary", escape(title))
+    return tag("details", f"{summary}\n{table}", class_=mark, open=is_open)
 
 
 def _row(claim: Claim) -> str:

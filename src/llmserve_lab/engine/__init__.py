@@ -3,6 +3,20 @@
 ``simulate(requests, Pool(IterationCost.of(model, gpu), Chunked(512)))`` gives a
 :class:`Report` of latencies, throughput and utilization. The rooms: ``scheduler`` says
 what each iteration runs, ``timing`` how long it takes, ``metrics`` what came of it.
+
+>>> import llmserve_lab as ll
+>>> model, gpu = ll.model("llama-3.1-8b"), ll.accelerator("h100-sxm")
+>>> cost = ll.IterationCost.of(model, gpu)
+>>> asked = [
+...     ll.Request(arrival_s=i / 10, prompt_len=1000, output_len=100, id=i)
+...     for i in range(50)
+... ]
+>>> pool = ll.Pool(cost, ll.Chunked(512), replicas=2)
+>>> report = ll.simulate(asked, pool)
+>>> report.num_requests, report.percentile("ttft", 99) < 0.1
+(50, True)
+
+A rule of your own is a subclass of :class:`Policy`, :class:`Order` or :class:`Routing`.
 """
 
 from llmserve_lab.engine.deployment import Disaggregated, Pool

@@ -15,7 +15,7 @@ import numpy as np
 
 from llmserve_lab.formula.arrays import Array
 from llmserve_lab.formula.equation import Equation
-from llmserve_lab.formula.quantity import Coefficient
+from llmserve_lab.formula.quantity import Coefficient, Quantity, shown
 from llmserve_lab.formula.text import without_links
 
 BLOCK = 65_536  # elements; half a megabyte, which a core's cache holds
@@ -31,12 +31,13 @@ def evaluate(formula: Equation, values: Mapping[str, Any]) -> Any:
     steps, alarms = formula.steps(keep=keep), list[str]()
 
     def last(*arguments: Any) -> Any:
-        known = _coefficients(formula) | dict(zip(wanted, arguments, strict=True))
+        given = dict(zip(wanted, arguments, strict=True))
+        known = _coefficients(formula) | given
         for step in steps:
-            _require_order(step, known)
+            _require_order(step, known, given)
             known[step.name] = _step(step, known)
             if alarms or not step.in_range:
-                _require_limits(step, known[step.name])
+                _require_limits(step, known[step.name], given)
         return known[formula.name]
 
     # Signs prove most ranges; NumPy raises an alarm where a float64 breaks them.
@@ -113,21 +114,54 @@ def _elementwise(
     return result
 
 
-def _require_order(formula: Equation, known: Mapping[str, Any]) -> None:
+def _require_order(
+    formula: Equation, known: Mapping[str, Any], given: Mapping[str, Any]
+) -> None:
     for less, more in formula.ordered:
         pair = np.broadcast_arrays(known[less], known[more])
         if np.any(wrong := pair[0] > pair[1]):
             found, most = (float(each[wrong][0]) for each in pair)
+            own = {less, more} - given.keys()
+            made = [used for used in formula.uses if used.name in own]
             raise ValueError(
                 f"{less} must be at most {more}, got {found:g} with {more} = {most:g}"
+                f"{_from(made, given, wrong)}"
             )
 
 
-def _require_limits(formula: Equation, result: Any) -> None:
+def _require_limits(formula: Equation, result: Any, given: Mapping[str, Any]) -> None:
     """Refuse what the formula does not mean: infinite, NaN, or out of its range."""
     try:
         formula.result.checked(result)
-    except ValueError as error:
+    except ValueError:
+        wrong = formula.result.refuses(np.asarray(result))
+        error = _error(formula.result, np.asarray(result)[wrong][0])
         raise ValueError(
-            f"{error}; {formula.label} holds for: {without_links(formula.holds)}"
+            f"{error}{_from([formula], given, wrong)}; "
+            f"{formula.label} holds for: {without_links(formula.holds)}"
         ) from None
+
+
+def _error(quantity: Quantity, value: Any) -> ValueError:
+    """What the quantity says of this value."""
+    try:
+        quantity.checked(value)
+    except ValueError as error:
+        return error
+    raise AssertionError(f"{quantity.name} refuses {value} in an array only")
+
+
+def _from(made: list[Equation], given: Mapping[str, Any], wrong: Any) -> str:
+    """The caller's arguments of what was ``made``, where it is ``wrong`` first.
+
+    A caller never gave the intermediate result that an error is about.
+    """
+    keep = frozenset(given)
+    leaves = [leaf.name for each in made for leaf in each.leaves(keep=keep)]
+    names = [name for name in dict.fromkeys(leaves) if name in given]
+    first = (
+        float(np.broadcast_to(given[name], wrong.shape)[wrong][0]) for name in names
+    )
+    pairs = zip(names, first, strict=True)
+    listed = [f"{name}={shown(value)}" for name, value in pairs]
+    return f", from {', '.join(listed)}" if listed else ""

@@ -42,7 +42,7 @@ class Formula(Equation):
             TypeError: a name is missing or unknown, or a value is not a real number.
             ValueError: a value is out of range, two of them are in the wrong order,
                 shapes do not broadcast, or the result or one on the way to it is not
-                finite or out of range.
+                finite or out of range: then the arguments it came from are listed.
         """
         return evaluate.evaluate(self, values)
 

@@ -82,13 +82,20 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, got {_offender(array)}")
         too_low = low <= 0 if self.positive else low < self.minimum
         if too_low or high > self.maximum * (1 + ROUNDING):
-            shown = low if too_low else high
-            raise ValueError(f"{self.name} must be {self.rule}, got {_shown(shown)}")
+            found = low if too_low else high
+            raise ValueError(f"{self.name} must be {self.rule}, got {shown(found)}")
         if self.whole and (part := array[array != np.floor(array)]).size:
             raise ValueError(
-                f"{self.name} must be a whole number, got {_shown(part.flat[0])}"
+                f"{self.name} must be a whole number, got {shown(part.flat[0])}"
             )
         return array
+
+    def refuses(self, array: Array) -> Array:
+        """Which elements of an array :meth:`checked` refuses."""
+        too_low = array <= 0 if self.positive else array < self.minimum
+        too_high = array > self.maximum * (1 + ROUNDING)
+        broken = array != np.floor(array) if self.whole else False
+        return ~np.isfinite(array) | too_low | too_high | broken
 
     def _as_float64(self, value: Any) -> Array:
         if isinstance(value, np.ma.MaskedArray):
@@ -155,8 +162,8 @@ def _is_real(item: Any) -> bool:
     return isinstance(item, Real) and not isinstance(item, bool)
 
 
-def _shown(value: float) -> str:
-    """Short where that is exact, so that 1.0000001 is not shown as 1."""
+def shown(value: float) -> str:
+    """As messages say it: short where that is exact, 1.0000001 never as 1."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
 

@@ -50,7 +50,8 @@ class Table:
     says where its number is from, one made by ``banded`` how far off such numbers were;
     the others are from the run that made the table,
     whose ``settings`` (text, numbers, or cited numbers) are kept with it. Where all
-    numbers are predictions of one kind, ``band`` says below how far off they are.
+    numbers are predictions of one kind, ``band`` says below how far off they are. The
+    headings of a ``sortable`` table sort it, on a built page.
 
     Raises:
         TypeError: a cell is neither text nor a number.
@@ -65,6 +66,7 @@ class Table:
     row_headers: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
     band: ErrorBand | None = None
+    sortable: bool = False
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
@@ -120,7 +122,10 @@ class Table:
         # What every number is from that does not say otherwise.
         run = this_run(self.settings) if any(self.numeric) else None
         mark = f' data-run="{book.number(run, band=self.band)}"' if run else ""
-        head = "".join(_heading(*pair) for pair in self._headed(self.columns))
+        head = "".join(
+            _heading(text, number, sort=self.sortable)
+            for text, number in self._headed(self.columns)
+        )
         rows = ("".join(self._cells(row, book, run)) for row in self.rows)
         body = "\n".join(f"<tr>{row}</tr>" for row in rows)
         return (
@@ -186,8 +191,9 @@ def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) ->
     return "  ".join(cells).rstrip()
 
 
-def _heading(text: str, number: bool) -> str:
-    return f'<th scope="col"{_align(number)}>{text}</th>'
+def _heading(text: str, number: bool, *, sort: bool) -> str:
+    by = (' data-sort="number"' if number else ' data-sort="text"') if sort else ""
+    return f'<th scope="col"{_align(number)}{by}>{text}</th>'
 
 
 def _align(number: bool) -> str:

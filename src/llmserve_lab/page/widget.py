@@ -1,7 +1,9 @@
 """A bench is for what needs Python: turn its knobs in a notebook, or read the page.
 
-On the static page a bench is its picture and one line on how to start it. In a live
-notebook the same object is its widgets. No reader meets a control that does nothing.
+On the static page a bench is its picture and one line on how to start it; where the
+book has a button for Binder, :mod:`llmserve_lab.page.build.launch` names that. In a
+live notebook the same object is its widgets. No reader meets a control that does
+nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from llmserve_lab.page.html import escape, tag
 from llmserve_lab.page.still import StaticFigure
 
 START = (
-    "To turn the knobs of this bench, run make lab in a clone of the book "
-    "(or open it on Binder) and run this cell."
+    "To turn the knobs of this bench, run make lab in the folder of the book, open "
+    "this chapter there and run this cell."
 )
 
 

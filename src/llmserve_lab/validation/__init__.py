@@ -2,6 +2,15 @@
 
 ``band(kind, setting)`` says how far off predictions like one have been; ``achieved()``
 is the machine that the rows were fitted with, beside the datasheet's.
+
+>>> from llmserve_lab import validation
+>>> setting = validation.Setting(
+...     params=8e9, tp=1, clients=16, prompt_len=1000, output_len=500,
+...     precision="bf16", generation="Hopper",
+... )
+>>> found = validation.band("tpot", setting)
+>>> -1 < found.low < 0 < found.high < 1          # predicted / measured - 1
+True
 """
 
 from llmserve_lab.formula.band import Band, Limit, Unmeasured

@@ -18,7 +18,13 @@ from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.checks import whole
 from llmserve_lab.claims.afd.coefficients import known
-from llmserve_lab.claims.afd.setting import OPEN, exact, rounded, without_end
+from llmserve_lab.claims.afd.setting import (
+    OPEN,
+    exact,
+    per_thousand_cycles,
+    rounded,
+    without_end,
+)
 from llmserve_lab.claims.article_07.setting import mixture_flops
 from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Size, Statement
@@ -225,10 +231,10 @@ CLAIMS: tuple[Claim, ...] = (
         parts=(
             Size(
                 "only the mean",
-                lambda: by_prompts(Geometric(MEAN, least=0)),
-                lambda: by_prompts(Uniform(MEAN, MEAN)),
-                unit="token/s",
-                label="r = 8, prompts spread and all alike:",
+                lambda: per_thousand_cycles(by_prompts(Geometric(MEAN, least=0))),
+                lambda: per_thousand_cycles(by_prompts(Uniform(MEAN, MEAN))),
+                unit="token",
+                label="r = 8, in 1,000 cycles, prompts spread and all alike:",
             ),
         ),
         why=lambda: (

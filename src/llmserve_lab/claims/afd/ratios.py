@@ -17,6 +17,7 @@ from llmserve_lab.claims.afd.setting import (
     from_zero,
     mixed,
     over_a_run,
+    per_thousand_cycles,
     without_end,
 )
 from llmserve_lab.claims.claim import Claim
@@ -208,7 +209,8 @@ CLAIMS = (
                 "equation 20",
                 on_the_ffn_line,
                 lambda: (
-                    f"{recipe(baseline()).tokens_per_s:,.0f} tokens/s with 1 µs a cycle"
+                    f"{per_thousand_cycles(recipe(baseline()).tokens_per_s):.1f} "
+                    "tokens in 1,000 cycles"
                 ),
             ),
         ),

@@ -14,6 +14,7 @@ import numpy as np
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import study
+from llmserve_lab.afd.simulation.bundle import CYCLE_S
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
 from llmserve_lab.checks import MOST_PLAYED, whole
@@ -33,6 +34,11 @@ exact = partial(Claim, verdict=EXACT)
 rounded = partial(Claim, verdict=ROUNDED)
 wrong = partial(Claim, verdict=WRONG)
 mixed = partial(Claim, verdict=MIXED)
+
+
+def per_thousand_cycles(tokens_per_s: float) -> float:
+    """Tokens of a thousand cycles: the paper does not say how long a cycle is."""
+    return 1000 * CYCLE_S * tokens_per_s
 
 
 @cache

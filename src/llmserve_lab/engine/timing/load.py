@@ -6,18 +6,47 @@ from math import inf
 from operator import add
 from typing import NamedTuple
 
+from llmserve_lab.checks import at_least
 
-class IterationLoad(NamedTuple):
-    """What one iteration carries: new rows, query–key pairs, tokens read from cache.
 
-    They belong to ``requests``, of which ``prompts`` bring more than one row.
-    """
-
+class _Counts(NamedTuple):
     rows: int
     pairs: int
     kv_tokens: int
     requests: int = 0
     prompts: int = 0
+
+
+class IterationLoad(_Counts):
+    """What one iteration carries: new rows, query–key pairs, tokens read from cache.
+
+    They belong to ``requests``, of which ``prompts`` bring more than one row.
+
+    Raises:
+        TypeError: one of them is no number.
+        ValueError: one of them is negative, infinite or not a number.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        rows: int,
+        pairs: int,
+        kv_tokens: int,
+        requests: int = 0,
+        prompts: int = 0,
+    ) -> IterationLoad:
+        """The counts, each finite and at least zero."""
+        load = super().__new__(cls, rows, pairs, kv_tokens, requests, prompts)
+        try:  # one comparison: an engine makes a load for each iteration
+            is_sound = min(load) >= 0 and sum(load) < inf
+        except TypeError:
+            is_sound = False
+        if not is_sound:
+            for name, value in zip(cls._fields, load, strict=True):
+                at_least(name, value, 0)
+        return load
 
     @classmethod
     def of(cls, *, chunk: int, context: int = 0) -> IterationLoad:
