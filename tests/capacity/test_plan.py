@@ -17,7 +17,7 @@ from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.group import Group
 from llmserve_lab.capacity.plan import SizingPlan, plan
 from llmserve_lab.capacity.plan_command import main
-from llmserve_lab.capacity.plan_run import kept
+from llmserve_lab.capacity.plan_run import enough, kept
 from llmserve_lab.capacity.plan_text import sentence, text
 from llmserve_lab.disaggregation import formulas as pools
 from llmserve_lab.disaggregation import worked_example
@@ -184,7 +184,8 @@ def test_what_is_cached_is_not_read() -> None:
 
 def test_bands_and_what_nobody_measured() -> None:
     group = one()
-    expected = running_example.band("tpot", clients=group.batch)
+    assert group.planned is not None
+    expected = running_example.band("tpot", clients=round(group.planned.batch))
     assert group.tpot_band == expected and isinstance(expected, Band)
     assert isinstance(group.ttft_band, Unmeasured)
     within = group.replicas_within
@@ -195,11 +196,24 @@ def test_bands_and_what_nobody_measured() -> None:
 
 def test_the_engine_keeps_it_below_the_limit() -> None:
     calm = one(replace(USUAL, tpot_s=0.02, rate=10.0))
-    assert kept(calm).both > 0.9
+    assert kept(calm).both > 0.9 and enough(calm) == 1
+    full = one(replace(USUAL, tpot_s=0.02, rate=47.0))  # of 48.2 with three
+    assert full.replicas == 3 and kept(full).both < 0.9
+    assert enough(full) == 4 and kept(full, servers=4).both >= 0.9
     with pytest.raises(ValueError, match="cached must be 0"):
         kept(one(replace(USUAL, cached=0.5)))
     with pytest.raises(ValueError, match="group must keep promises, got TP1"):
         kept(one(replace(USUAL, tpot_s=1e-3)))
+
+
+def test_what_nobody_measured_is_named() -> None:
+    said = text(of())
+    assert "Outside everything measured: TTFT alone, TPOT alone, TTFT with the" in said
+    errors = one().tpot_band
+    assert isinstance(errors, Band) and f"{100 * errors.low:+.0f}..+" in said
+    assert "Outside everything measured: TTFT alone, TPOT alone, requests/s" in text(
+        of(USUAL, LLAMA, "a100-80-sxm")
+    )
 
 
 def test_why_there_is_no_choice() -> None:
@@ -242,7 +256,9 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     main([*WORDS.split(), "--simulate"])
     said = capsys.readouterr().out
     assert "10 requests/s" in said and "Choice: 1 server of 1 H100 SXM" in said
-    assert said.rstrip().endswith("of the requests keep both promises.")
+    assert said.rstrip().endswith(
+        "keep both promises with 1 server, nine in ten with 1."
+    )
     config = {
         "model_type": "qwen3",
         "num_hidden_layers": 40,

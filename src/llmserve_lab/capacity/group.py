@@ -206,12 +206,12 @@ class Group:
     @property
     def tpot_band(self) -> Band | Unmeasured:
         """Error band of the TPOT."""
-        return band("tpot", self._measured_like)
+        return band("tpot", self._measured_like(self.planned))
 
     @property
     def rate_band(self) -> Band | Unmeasured:
         """Error band of the rate, as that of tokens per second of as many clients."""
-        return band("tokens_per_s", self._measured_like)
+        return band("tokens_per_s", self._measured_like(self.best))
 
     @property
     def ttft_band(self) -> Band | Unmeasured:
@@ -232,6 +232,6 @@ class Group:
                 high = right
         return most if self.at(most).rate >= self.at(low).rate else low
 
-    @property
-    def _measured_like(self) -> Setting:
-        return replace(self.setting, clients=max(1, self.batch))
+    def _measured_like(self, at: Operating | None) -> Setting:
+        clients = max(1, round(at.batch)) if at else 1
+        return replace(self.setting, clients=clients)

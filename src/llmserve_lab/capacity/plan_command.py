@@ -18,12 +18,13 @@ from collections.abc import Sequence
 
 from llmserve_lab import catalog
 from llmserve_lab.capacity.demand import ServerDemand
+from llmserve_lab.capacity.group import Group
 from llmserve_lab.capacity.plan import SizingPlan, plan
-from llmserve_lab.capacity.plan_run import kept
-from llmserve_lab.capacity.plan_text import record, text
+from llmserve_lab.capacity.plan_run import MORE, enough, kept
+from llmserve_lab.capacity.plan_text import counted, record, text
 
 NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(.*)")
-SIMULATED = "Simulated at this rate, arrivals and lengths at random"
+SIMULATED = "Simulated, arrivals and lengths at random"
 SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 PER_SECOND = {"": 1.0, "/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600}
 
@@ -73,10 +74,19 @@ def main(words: Sequence[str] | None = None) -> None:
     print(json.dumps(record(found), indent=1) if arguments.json else text(found))
     if arguments.simulate and found.choice:
         try:
-            both = kept(found.choice).both
+            print(_simulated(found.choice))
         except ValueError as error:
             parser.error(str(error))
-        print(f"{SIMULATED}: {both:.0%} of the requests keep both promises.")
+
+
+def _simulated(group: Group) -> str:
+    """How many requests keep the promises, and the servers with which enough do."""
+    said = f"{SIMULATED}: {kept(group).both:.0%} of the requests keep both promises"
+    if not group.asked.rate:
+        return f"{said}."
+    number = enough(group)
+    more = f"with {number}" if number else f"not with {group.replicas + MORE} either"
+    return f"{said} with {counted(group.replicas)}, nine in ten {more}."
 
 
 def _measured(said: str, units: dict[str, float]) -> float:

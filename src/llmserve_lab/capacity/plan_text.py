@@ -11,7 +11,7 @@ from llmserve_lab.capacity.plan import SizingPlan
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.formula.text import plain, si
 
-NO_ROOM, OUTSIDE = "no room", "unmeasured"
+OUTSIDE = "unmeasured"
 BREAKS: dict[Limit, str] = {
     "TPOT": "breaks TPOT",
     "TTFT": "breaks TTFT",
@@ -23,11 +23,11 @@ LIMITS: dict[Limit, str] = {
     "memory": "memory",
     "prompts": "the time that prompts take",
 }
+ERROR = "error of "
 NOTES = (
     "Promises are on means; nine in ten requests keep them only at a lower rate.",
     "A step reads at most one prompt, whole. Weights and cache in one precision.",
     "Errors: predicted / measured - 1, of nine in ten runs like this one.",
-    f"{OUTSIDE} = outside everything measured: no run is near enough for an error.",
 )
 
 
@@ -35,7 +35,8 @@ def text(found: SizingPlan) -> str:
     """The plan as lines for a terminal."""
     columns = [_column(found, each) for each in found.groups]
     heads = ["", *(f"TP{each.tp}" for each in found.groups)]
-    rows = [heads, *([name, *cells] for name, *cells in _rows(columns))]
+    rows, outside = _rows(columns)
+    rows = [heads, *rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_title(found), _promise(found.asked), ""]
     for first, *others in rows if found.groups else ():
@@ -43,7 +44,9 @@ def text(found: SizingPlan) -> str:
         lines.append("  ".join([first.ljust(widths[0]), *cells]))
     sizes = (each for each in found.sizes if not isinstance(each, Group))
     lines += [f"TP{each.tp}: {each.why}" for each in sizes]
-    return "\n".join([*lines, "", *NOTES, "", sentence(found)])
+    if outside:
+        lines += ["", f"Outside everything measured: {', '.join(outside)}."]
+    return "\n".join([*lines, *NOTES, "", sentence(found)])
 
 
 def sentence(found: SizingPlan) -> str:
@@ -61,11 +64,20 @@ def sentence(found: SizingPlan) -> str:
     if asked.rate is None:
         rate = f"{plain(best.gpu_rate)} requests/s a GPU"
         return f"Choice: servers of {each}, {rate}, the most of all; {bound}."
-    servers = f"{best.replicas} server{'s' if best.replicas > 1 else ''} of {each}"
+    servers = f"{counted(best.replicas)} of {each}"
     return (
         f"Choice: {servers} for {plain(asked.rate)} requests/s; they carry up to "
         f"{plain(best.carried)}, {bound}."
     )
+
+
+def counted(number: int) -> str:
+    """So many servers.
+
+    >>> counted(1)
+    '1 server'
+    """
+    return f"{number} server{'' if number == 1 else 's'}"
 
 
 def record(found: SizingPlan) -> dict[str, Any]:
@@ -116,12 +128,12 @@ def _column(found: SizingPlan, group: Group) -> dict[str, str]:
         "room for cache": si(group.room_bytes, "byte"),
         "requests that fit": f"{group.fits:,}",
         "TTFT alone": si(group.alone_ttft_s, "s"),
-        "  error": _band(group.alone_band("ttft")),
+        f"{ERROR}TTFT alone": _band(group.alone_band("ttft")),
         "TPOT alone": si(group.alone_tpot_s, "s"),
-        "  error ": _band(group.alone_band("tpot")),
+        f"{ERROR}TPOT alone": _band(group.alone_band("tpot")),
         "most under way": f"{group.batch:,}" if best else "-",
         "requests/s a server": of(best, lambda at: plain(at.rate)),
-        "  error  ": _band(group.rate_band) if best else "-",
+        f"{ERROR}requests/s a server": _band(group.rate_band) if best else "-",
         "limited by": group.limit if best else BREAKS[group.limit],
     }
     if found.asked.rate is not None:
@@ -133,16 +145,24 @@ def _column(found: SizingPlan, group: Group) -> dict[str, str]:
         }
     return rows | {
         "mean wait": of(planned, lambda at: si(at.wait_s, "s")),
-        "TTFT with it": of(planned, lambda at: si(at.ttft_s, "s")),
-        "  error   ": _band(group.ttft_band) if best else "-",
+        "TTFT with the wait": of(planned, lambda at: si(at.ttft_s, "s")),
+        f"{ERROR}TTFT with the wait": _band(group.ttft_band) if best else "-",
         "TPOT": of(planned, lambda at: si(at.tpot_s, "s")),
-        "  error    ": _band(group.tpot_band) if best else "-",
+        f"{ERROR}TPOT": _band(group.tpot_band) if best else "-",
     }
 
 
-def _rows(columns: list[dict[str, str]]) -> list[list[str]]:
-    names = columns[0] if columns else {}
-    return [[name.rstrip(), *(each[name] for each in columns)] for name in names]
+def _rows(columns: list[dict[str, str]]) -> tuple[list[list[str]], list[str]]:
+    """Rows of cells behind their names, and what is measured for none of the sizes."""
+    rows, outside = [], []
+    for name in columns[0] if columns else ():
+        cells = [each[name] for each in columns]
+        of = name.removeprefix(ERROR)
+        if of == name or {*cells} - {OUTSIDE, "-"}:
+            rows.append([name if of == name else "  error", *cells])
+        elif OUTSIDE in cells:
+            outside.append(of)
+    return rows, outside
 
 
 def _band(errors: Band | Unmeasured) -> str:
