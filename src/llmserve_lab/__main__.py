@@ -29,7 +29,7 @@ def main() -> None:
     for extra, missing in extras().items():
         without = f"misses {', '.join(missing)}" if missing else "is installed"
         print(f"extra [{extra}] {without}")
-    print("python -m llmserve_lab plan --help: how many GPUs does my model need?")
+    print("python -m llmserve_lab plan -h: how many GPUs does my model need?")
     print("help(llmserve_lab) shows a first run; the README a longer one.")
 
 
