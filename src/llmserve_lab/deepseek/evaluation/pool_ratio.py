@@ -28,7 +28,7 @@ from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, alike
 from llmserve_lab.deepseek.evaluation.predictions import Point, point, points
 from llmserve_lab.formula.band import Band
 
-ANSWERS = (100, 500, 1000)  # tokens
+ANSWER = 500  # tokens, of SGLang's pools
 
 
 @dataclass(frozen=True)
@@ -106,22 +106,19 @@ def balanced_answer(prefill: Deployment, decode: Deployment) -> tuple[float, flo
 
 
 def ratios() -> tuple[PoolRatio, ...]:
-    """SGLang's H100s for three answers, Kimi K2's H200s, and DeepSeek's day.
+    """SGLang's H100s with answers of 500 tokens, Kimi K2's H200s, and DeepSeek's day.
 
     Kimi K2 with the answer that keeps its 32 and 96 GPUs equally busy, as measured.
     """
     read = PREFILL_RATES[1]
-    ours = (
-        pool_ratio(read, SGLANG_DECODE, prompt=float(read.context), answer=answer)
-        for answer in ANSWERS
-    )
+    ours = pool_ratio(read, SGLANG_DECODE, prompt=float(read.context), answer=ANSWER)
     computed = float(DAY_INPUT) * (1 - HIT_SHARE)
     day = pool_ratio(
         DEEPSEEK_PREFILL, DEEPSEEK_DECODE, prompt=computed, answer=float(DAY_OUTPUT)
     )
     prompt, (_, answer) = float(KIMI_PREFILL.context), kimi_answer()
     kimi = pool_ratio(KIMI_PREFILL, KIMI_DECODE, prompt=prompt, answer=answer)
-    return (*ours, kimi, day)
+    return ours, kimi, day
 
 
 def kimi_answer() -> tuple[float, float]:

@@ -10,21 +10,20 @@ from llmserve_lab.page.table import Table
 
 def pool_table() -> Table:
     """Ratios of the two pools by load: of the twin, and at published rates."""
-    *ours, kimi, day = ratios()
+    ours, kimi, day = ratios()
     told = {id(kimi): _gpus(kimi), id(day): _day()}
     rows = [
         (
             f"{each.decode.record.name}, {_load(each, day)}",
             f"{each.predicted:.2f}",
-            "{:.2f} to {:.2f}".format(*each.span),
             f"{each.measured:.2f}",
             told.get(id(each), "12 nodes in all"),
         )
-        for each in (*ours, kimi, day)
+        for each in (ours, kimi, day)
     ]
     columns = (
         *("deployment, mean tokens in / out", "by the twin"),
-        *("if both pools err as others", "at measured rates", "published"),
+        *("at measured rates", "published"),
     )
     return Table("Decode GPUs for each prefill GPU", columns, rows, band=kimi.band)
 
