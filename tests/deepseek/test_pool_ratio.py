@@ -3,12 +3,14 @@
 import pytest
 
 from llmserve_lab.catalog.evidence import deployments as d
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.pool_ratio import (
     day_nodes,
     kimi_answer,
     pool_ratio,
     ratios,
 )
+from llmserve_lab.deepseek.evaluation.predictions import point
 
 
 def test_the_ratio_by_hand() -> None:
@@ -55,3 +57,15 @@ def test_the_range_holds_what_was_published() -> None:
 def test_lengths_are_positive() -> None:
     with pytest.raises(ValueError, match="answer must be positive, got 0"):
         pool_ratio(d.PREFILL_RATES[1], d.SGLANG_DECODE, prompt=2048, answer=0)
+
+
+def test_what_the_page_says_of_another_simulator() -> None:
+    """Farther off in prefill; in decode about as far, to the other side."""
+    assumed = book_assumptions()
+    read, wrote = (
+        point(run, assumed) for run in (d.PROFILED_PREFILL, d.PROFILED_DECODE)
+    )
+    assert float(d.INFERSIM_PREFILL) / read.measured - 1 > 2 * abs(read.error)
+    other = float(d.INFERSIM_DECODE) / wrote.measured - 1
+    assert other > 0 > wrote.error
+    assert other == pytest.approx(-wrote.error, abs=0.02)
