@@ -71,7 +71,6 @@ class PoolRatio:
             self.predicted / low - 1,
             f"{runs[0]} published prefills, {runs[1]} decodes across nodes",
             sum(runs),
-            "each error of a prefill beside each of a decode; seen, not blind",
             whole=True,
             truth=True,
         )

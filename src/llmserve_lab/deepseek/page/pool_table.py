@@ -17,7 +17,7 @@ def pool_table() -> Table:
             f"{each.decode.record.name}, {_load(each, day)}",
             f"{each.predicted:.2f}",
             f"{each.measured:.2f}",
-            told.get(id(each), "12 nodes in all"),
+            told.get(id(each), "–"),
         )
         for each in (ours, kimi, day)
     ]
