@@ -1,7 +1,8 @@
-"""``python -m llmserve_lab``: what is installed, and where to start."""
+"""``python -m llmserve_lab``: what is installed; ``plan`` after it plans a model."""
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 
 import llmserve_lab
@@ -28,8 +29,14 @@ def main() -> None:
     for extra, missing in extras().items():
         without = f"misses {', '.join(missing)}" if missing else "is installed"
         print(f"extra [{extra}] {without}")
+    print("python -m llmserve_lab plan -h: how many GPUs does my model need?")
     print("help(llmserve_lab) shows a first run; the README a longer one.")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["plan"]:
+        from llmserve_lab.capacity import plan_command
+
+        plan_command.main(sys.argv[2:])
+    else:
+        main()

@@ -63,15 +63,21 @@ def ideal() -> dict[str, Cited]:
 
 
 def served_by(
-    shape: ModelShape, gpu: Accelerator, *, tp: int = 1, link: Link | None = None
+    shape: ModelShape,
+    gpu: Accelerator,
+    *,
+    tp: int = 1,
+    link: Link | None = None,
+    precision: str | None = None,
 ) -> IterationCost:
     """A model on a GPU as measured servers reach it: the fitted machine.
 
-    On ``tp`` GPUs of one tensor-parallel group the bytes of the all-reduces go over
-    ``link``, by default the one that joins the GPUs of a server. Their latency is in
-    the fitted time of a layer.
+    Weights and cache are in ``precision``, BF16 by default. On ``tp`` GPUs of one
+    tensor-parallel group the bytes of the all-reduces go over ``link``, by default the
+    one that joins the GPUs of a server. Their latency is in the fitted time of a layer.
 
     Raises:
+        LookupError: the GPU does not compute in this precision.
         ValueError: the model cannot be cut for ``tp`` GPUs, or the link joins fewer.
     """
     fitted = validation.achieved()
@@ -80,6 +86,7 @@ def served_by(
     return IterationCost.of(
         shape,
         gpu,
+        precision=precision,
         tp=tp,
         link=link,
         link_latency_s=0.0 if tp > 1 else None,

@@ -1,11 +1,13 @@
 """The bench answers every setting with the twin's numbers, or says what is wrong."""
 
+from dataclasses import replace
 from functools import cache, partial
 from html import unescape
 from typing import Any
 
 import pytest
 
+from llmserve_lab import catalog
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page.playground import KERNELS, bench
 from llmserve_lab.formula.text import plain
@@ -49,6 +51,17 @@ def test_the_answer_is_the_twins() -> None:
     assert f"{plain(rate)} from a GPU" in html
     assert f"In memory fit {plain(float(place.batch_fits(4000)))}." in html
     assert html.count("$$") == 2 * 8  # seven terms, and the step
+
+
+def test_a_slower_network_makes_fewer_tokens() -> None:
+    """HDR has half of the bandwidth; RoCE at 400 gigabits as much as NDR."""
+    far = catalog.link("infiniband-hdr")
+    place = replace(setup("h100-sxm", 72), far=far)
+    slow = float(twin(place).gpu_tokens_per_s(batch=128, context=4000))
+    fast = float(twin(setup("h100-sxm", 72)).gpu_tokens_per_s(batch=128, context=4000))
+    assert slow < 0.75 * fast
+    assert f"{plain(slow)} from a GPU" in answer(network=far.name)
+    assert f"{plain(fast)} from a GPU" in answer(network="RoCE 400G")
 
 
 @pytest.mark.parametrize(

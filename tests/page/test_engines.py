@@ -8,10 +8,13 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 
 import pytest
 
+from llmserve_lab.capacity import plan_command
 from llmserve_lab.page import engines
 from tests.conftest import ROOT
 
@@ -38,7 +41,23 @@ SGLANG = {
     "--moe-a2a-backend",
     "--tp-size",
 }
-LM_EVAL, OWN = {"--tasks", "--batch"}, {"--check"}
+LM_EVAL = {"--tasks", "--batch"}
+# Of the book's own programs; what the planner shares with vLLM (--model) stays listed.
+PLANNER = {
+    "--answer",
+    "--cached",
+    "--config",
+    "--gpu",
+    "--gpus",
+    "--json",
+    "--precision",
+    "--prompt",
+    "--rate",
+    "--simulate",
+    "--tpot",
+    "--ttft",
+}
+OWN = {"--check"} | PLANNER
 BEGINNINGS = {"--max", "--gpu"}  # of options whose value is a size
 OTHERS = SGLANG | LM_EVAL | OWN | BEGINNINGS
 
@@ -81,6 +100,13 @@ def everywhere() -> dict[str, set[str]]:
             for name in named(text):
                 found[name].add(str(path.relative_to(ROOT)))
     return found
+
+
+def test_the_planner_has_the_options_that_are_called_its_own() -> None:
+    with redirect_stdout(StringIO()) as said, pytest.raises(SystemExit):
+        plan_command.main(["--help"])
+    options = {*OPTION.findall(said.getvalue())} - {"--help"}
+    assert options == PLANNER | {"--model"}
 
 
 def test_every_name_on_a_page_is_in_the_table() -> None:

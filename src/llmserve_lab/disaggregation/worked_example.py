@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from llmserve_lab import catalog
+from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.checks import key_of
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
     BUDGETS,
@@ -15,7 +19,7 @@ from llmserve_lab.disaggregation.goodput import (
     SPLITS,
     points,
 )
-from llmserve_lab.disaggregation.served import known, load, value
+from llmserve_lab.disaggregation.served import known, load, setting, value
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import WEIGHTS_S
 from llmserve_lab.running_example import cost, model
@@ -196,3 +200,26 @@ def strict_streams(limit_s: float, per_s: float) -> dict[str, float]:
         way: points(LOADS[0], name, HANDS[0])[per_s][KINDS[1], limit_s]
         for way, name in named.items()
     }
+
+
+@dataclass(frozen=True)
+class PricedPools:
+    """What a request takes of a GPU in each pool: ms, and dollars for a million."""
+
+    read_ms: float
+    write_ms: float
+    read_usd: float
+    write_usd: float
+
+
+def priced(device: str, promise_s: float) -> PricedPools:
+    """The usual request on a kind of GPU, at its hourly price.
+
+    Raises:
+        LookupError: the catalog does not know the GPU, or its price.
+    """
+    key_of("device", device, HOURLY)
+    has = setting(None, catalog.accelerator(device)) | load(promise_s=promise_s)
+    both = [1e3 * value(each, has) for each in (f.PREFILL_EACH_S, f.DECODE_GPU_S)]
+    million_usd = 1e6 * float(HOURLY[device]) / 3600  # of a second in each request
+    return PricedPools(*both, *(million_usd * ms / 1e3 for ms in both))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llmserve_lab import catalog
+from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.checks import at_least, positive, whole
 from llmserve_lab.validation.rows import GENERATIONS, MeasuredRow
@@ -70,7 +71,29 @@ class Setting:
         Raises:
             LookupError: the catalog has no such record.
         """
-        shape, device = catalog.model(model), catalog.accelerator(accelerator)
+        return cls.of_shape(
+            catalog.model(model),
+            catalog.accelerator(accelerator),
+            tp=tp,
+            clients=clients,
+            prompt_len=prompt_len,
+            output_len=output_len,
+            precision=precision,
+        )
+
+    @classmethod
+    def of_shape(
+        cls,
+        shape: ModelShape,
+        device: Accelerator,
+        *,
+        tp: int,
+        clients: int,
+        prompt_len: int,
+        output_len: int,
+        precision: str,
+    ) -> Setting:
+        """The setting of any model, one read from a config as well."""
         return cls(
             params=shape.params_active,
             tp=tp,

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from llmserve_lab.catalog.evidence.status import Status
 from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.source_links import Document
 
 SEEN = Status("seen", "2026-11-22")
 CALIBRATED = Status("calibrated", "2026-11-22")
@@ -76,6 +77,9 @@ DEEPSEEK_USER_RATES: tuple[Cited, ...] = tuple(
 )
 NODE_INPUT_TOKENS = Cited(73_700, "token/s", "measured", DAY_6, "with cache hits")
 NODE_INPUT_COMPUTED = Cited(32_206, "token/s", "measured", SGLANG_96, "without hits")
+DAY_INPUT = Cited(608e9, "token", "measured", DAY_6, "of a day, with cache hits")
+DAY_OUTPUT = Cited(168e9, "token", "measured", DAY_6, "of a day")
+DAY_NODES = Cited(226.75, "dimensionless", "measured", DAY_6, "nodes of 8, the mean")
 HIT_SHARE = 1 - float(NODE_INPUT_COMPUTED) / float(NODE_INPUT_TOKENS)
 _PROMPT = float(DEEPSEEK_DECODE.context)
 DEEPSEEK_PREFILL = Deployment(
@@ -101,6 +105,12 @@ PROFILED_PREFILL = Deployment(
     context=_tokens(4096, SGLANG_96, "from DeepSeek's profile data"),
     gpu_tokens_per_s=_per_gpu(62_713, SGLANG_96),
 )
+# What another simulator says of the two profiled runs, in its README.
+INFERSIM = Document(
+    "Alibaba, InferSim, README, 2026", "https://github.com/alibaba/InferSim"
+)
+INFERSIM_PREFILL = Cited(9034, "token/s", "paper", INFERSIM, "a GPU, simulated")
+INFERSIM_DECODE = Cited(2675, "token/s", "paper", INFERSIM, "a GPU, simulated")
 SGLANG_DECODE = Deployment(
     name="SGLang, EP72",
     accelerator="h100-sxm",

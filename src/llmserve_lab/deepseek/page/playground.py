@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from llmserve_lab import catalog
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.calibration.kernel_efficiency import (
     HEADLINES,
@@ -26,6 +27,10 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
 
 PER_CENT = 100
+NETWORKS = {
+    catalog.link(key).name: catalog.link(key)
+    for key in ("infiniband-ndr", "infiniband-hdr", "roce-400g")
+}
 MACHINES = {device.name: device for device in DEVICES}
 MODELS = {model.name: model for model in SHAPES}
 OVERLAPS = {
@@ -66,6 +71,7 @@ def bench() -> Bench:
     knobs: dict[str, Knob] = {
         "device": Choose("GPU", tuple(MACHINES), "H100 SXM"),
         "n_gpus": Turn("GPUs in the group", 1, 1024, 72),
+        "network": Choose("network between nodes", tuple(NETWORKS), *[*NETWORKS][:1]),
         "model": Choose("model", tuple(MODELS), "DeepSeek-V3"),
         "batch": Turn("requests on a GPU", 1, 8192, 128),
         "context": Turn("tokens in cache each", 1, 1_000_000, 4000),
@@ -98,6 +104,7 @@ def _twin(**knobs: Any) -> Twin:
         accelerator=MACHINES[knobs["device"]],
         n_gpus=knobs["n_gpus"],
         model=MODELS[knobs["model"]],
+        far=NETWORKS[knobs["network"]],
     )
     return Twin(setup=place, assumptions=assumed)
 
