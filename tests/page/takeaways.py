@@ -167,7 +167,7 @@ KEPT: dict[str, list[str]] = {
         "gap_whole gap_cut ‘long prompt’ gap_pre gap_vain",
         (
             "‘late first’ long_share ‘with long’ ‘long prompts’ few_share ‘with "
-            "too’ ‘few seats’"
+            "too’ ‘few slots’"
         ),
         "‘many law_rate’ law_rate law_queue law_waiting ‘long as’",
         ("share_new share_old ‘not end’ safe ‘below the’ ‘raises the’ ‘more work’"),

@@ -12,7 +12,7 @@ from math import sqrt
 
 from llmserve_lab import catalog
 from llmserve_lab.page.table import Table
-from llmserve_lab.symptoms.storm import seats_with_room, written_on_average
+from llmserve_lab.symptoms.storm import slots_with_room, written_on_average
 from llmserve_lab.validation.protocol import BLOCK_TOKENS, SHORTEST, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 
@@ -29,7 +29,7 @@ class Jump:
     full: MeasuredRow
 
     @property
-    def seats(self) -> float:
+    def slots(self) -> float:
         """Requests that ran when it was full: clients less those that waited.
 
         A request waits for as long as its first token comes later than in the calm
@@ -56,7 +56,7 @@ class Jump:
         """
         prompt, answer = MEAN * self.full.prompt_len, MEAN * self.full.output_len
         mean = prompt + written_on_average(answer, cv=0) + BLOCK_TOKENS / 2
-        return seats_with_room(self._tokens, mean, 2 * answer / sqrt(12))
+        return slots_with_room(self._tokens, mean, 2 * answer / sqrt(12))
 
     @property
     def _tokens(self) -> int:
