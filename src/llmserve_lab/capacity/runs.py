@@ -168,11 +168,11 @@ def hour_all() -> dict[str, Any]:
     }
 
 
-def most_of_the_trace(level: ServiceLevel = LEVEL) -> float:
+def most_of_the_trace(level: ServiceLevel = LEVEL, one: Pool | None = None) -> float:
     """Mean rate of the hour, played faster, at which one H100 just keeps the level."""
     from llmserve_lab.workloads import faster
 
-    one, requests = pool("llama-3.1-8b", "h100-sxm"), azure_hour()
+    one, requests = one or pool("llama-3.1-8b", "h100-sxm"), azure_hour()
     mean = len(requests) / requests[-1].arrival_s
     low, high = 1.0, 4.0
     for _ in range(7):
