@@ -6,6 +6,7 @@ import pytest
 
 from llmserve_lab.capacity import budget, measured, triangle
 from llmserve_lab.capacity.triangle import LEVEL
+from llmserve_lab.continuous_batching.machine import priced
 from llmserve_lab.running_example import cost
 
 
@@ -24,7 +25,7 @@ def test_the_stored_goodput_lies_between_a_rate_that_keeps_and_one_that_does_not
 ) -> None:
     small = budget.small_budget()
     rate = small.usual_per_s if replayed else small.not_replayed_per_s
-    price = budget.priced(budget.ROWS) if replayed else cost()
+    price = priced(budget.ROWS) if replayed else cost()
     kept = [
         LEVEL.kept(
             triangle.served(triangle.LOADS[0], rate + more, budget.pool_of(price))

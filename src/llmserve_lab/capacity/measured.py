@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from llmserve_lab import running_example
+from llmserve_lab import running_example, validation
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity.triangle import LEVEL, pool
 from llmserve_lab.catalog.data.prices import HOURLY
@@ -13,6 +13,7 @@ from llmserve_lab.engine import Chunked, Pool, Report, simulate
 from llmserve_lab.formula.band import Band
 from llmserve_lab.formula.text import plain
 from llmserve_lab.page.table import Table
+from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 from llmserve_lab.workloads import Always, closed_requests
 
@@ -136,6 +137,16 @@ def one_slot_fewer_s() -> float:
     assert isinstance(full.policy, Chunked)
     fewer = replace(full, policy=replace(full.policy, max_batch=row.clients - 1))
     return float(_run(row, fewer).ttft_s.mean())
+
+
+def ttft_error() -> float:
+    """Mean error of predicted TTFT on the runs whose script is public, left out."""
+    return float(record()["scores"]["model"]["ttft"]["mean"])
+
+
+def client_s() -> float:
+    """Time of the client that those predictions add, and the engine does not."""
+    return validation.achieved().client_s
 
 
 def usd_at(per_s: float) -> float:

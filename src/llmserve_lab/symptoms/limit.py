@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llmserve_lab.engine import IterationCost
+from llmserve_lab.kv_memory.machine import sampling_from
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
 from llmserve_lab.symptoms.cases.streaming import FULL
 from llmserve_lab.symptoms.served import BUDGET
+
+FEW_SLOTS = sampling_from() - 1  # the most that leave a server all blocks
 
 
 @dataclass(frozen=True)
