@@ -97,10 +97,6 @@ class Stored:
         pairs = enumerate(pairwise(self.ready), start=2)
         return next(minute for minute, (one, two) in pairs if two < one)
 
-    def late_by(self, minutes: int) -> int:
-        """Requests of the first minutes that miss a target."""
-        return sum(self.missed[:minutes])
-
     def added(self) -> int:
         """Most replicas that serve at a time, less those that serve at first."""
         return max(self.ready) - self.ready[0]
