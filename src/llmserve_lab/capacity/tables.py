@@ -26,7 +26,6 @@ from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 
-H200 = "h200-sxm"
 MOST_REQUESTS = 10**6  # of one run
 RATES = (1.0, 5.0, 13.8)
 UNSEEN = Unmeasured("no measured run tells at which rate this promise is kept")
@@ -54,13 +53,12 @@ def gpus() -> Table:
         )
     columns = ("GPU", "sold as, GB", "TB/s", "TFLOP/s, 16 bits", "$/hour", "as of")
     caption = "The GPUs of this page, SXM: memory and its bandwidth, arithmetic, price"
-    seen = {key: catalog.accelerator(key).usable_bytes for key in ("h100-sxm", H200)}
-    first, second = (f"{float(each or 0) / 1e9:.0f}" for each in seen.values())
-    note = (
-        f"The driver shows {first} GB of an H100 and {second} GB of an H200; this book "
-        "fills those."
-    )
-    return Table(caption, columns, rows, notes=[note])
+    return Table(caption, columns, rows)
+
+
+def driver_gb() -> float:
+    """Memory of an H100 as its driver shows it, in GB."""
+    return float(catalog.accelerator("h100-sxm").usable_bytes or 0) / 1e9
 
 
 def prices() -> Table:
