@@ -167,10 +167,13 @@ KEPT: dict[str, list[str]] = {
         "gap_whole gap_cut ‘long prompt’ gap_pre gap_vain",
         (
             "‘late first’ long_share ‘with long’ ‘long prompts’ few_share ‘with "
-            "too’ ‘few seats’"
+            "too’ ‘few slots’"
         ),
         "‘many law_rate’ law_rate law_queue law_waiting ‘long as’",
-        ("share_new share_old ‘not end’ safe ‘below the’ ‘raises the’ ‘more work’"),
+        (
+            "share_new share_old ‘not end’ safe ‘more than’ ‘below the’ "
+            "‘raises the’ ‘more work’"
+        ),
         "n_help n_priced ‘worse by’ helps ‘more checked’",
     ],
     "tensor_parallel": [

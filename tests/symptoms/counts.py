@@ -14,7 +14,7 @@ BEGIN, END = "arrived", "finished"
 
 
 def served(rng: random.Random) -> Report:
-    """A small load with few seats, so that some requests wait."""
+    """A small load with few slots, so that some requests wait."""
     requests = poisson_requests(
         rate_per_s=rng.uniform(0.5, 6.0),
         prompt=Geometric(800),

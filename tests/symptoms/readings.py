@@ -4,7 +4,7 @@ from tests.page.reading import Slip
 
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
-    "symptoms.seats": {
+    "symptoms.slots": {
         "still have to grow": 274 / 112,
         "each holds sixteen": 12_000 / 1_700 / 112,
     },
@@ -45,15 +45,15 @@ ASKED: dict[str, tuple[str, ...]] = {
         "each with a system prompt",
         "tokens are looked up",
         "none is found",
-        "28,224 KV blocks",
+        "26,323 KV blocks",
     ),
     "symptoms.predict-memory": (
-        "320 clients",
+        "280 clients",
         "a larger --gpu-memory",
         "from 0.90 to 0.92",
         "number of preemptions",
     ),
-    "symptoms.seats": (
+    "symptoms.slots": (
         "12,000 KV blocks of 16",
         "prompts of 700",
         "largest --max",
@@ -69,7 +69,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
-    "symptoms.first": "the batch has too few seats",
+    "symptoms.first": "the batch has too few slots",
     "symptoms.second": "prompts are read in larger chunks among the decodes",
     "symptoms.third": "the prompts differ near their start",
     "symptoms.predict-memory": "most of them are left",

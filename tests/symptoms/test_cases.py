@@ -115,14 +115,14 @@ def test_one_replica_finds_what_the_fleet_has_lost(seed: int) -> None:
 
 @each_cause
 def test_a_cap_that_is_tried_binds(each: Symptom, cause: Cause) -> None:
-    """Seats below the most that ran before: a cap above them proves nothing."""
+    """Slots below the most that ran before: a cap above them proves nothing."""
     for remedy in cause.remedies:
-        if remedy.name in ("fewer seats", "cap the batch"):
+        if remedy.name in ("fewer slots", "cap the batch"):
             before, after = cause.setup(0), remedy.change(cause.setup(0))
             assert isinstance(before, WatchedRun) and isinstance(after, WatchedRun)
-            seats = int(remedy.option.split()[-1])
+            slots = int(remedy.option.split()[-1])
             most = [panel_of(run)["running_most"] for run in (before, after)]
-            assert most[0] > 1.3 * seats and most[1] == seats
+            assert most[0] > 1.3 * slots and most[1] == slots
 
 
 @pytest.mark.parametrize("seed", (0, 3))
@@ -155,7 +155,7 @@ def test_what_does_not_exist_is_refused_by_name() -> None:
         case("fire")
     with pytest.raises(ValueError, match=r"cause must be one of answers.*'ghosts'"):
         watched(storm, "ghosts")
-    with pytest.raises(ValueError, match=r"one of fewer seats.*'prayer'"):
+    with pytest.raises(ValueError, match=r"one of fewer slots.*'prayer'"):
         tried(storm, storm.causes[0].name, "prayer")
     with pytest.raises(ValueError, match=r"seed must be .*-1"):
         watched(storm, None, -1)

@@ -9,9 +9,17 @@ from itertools import pairwise
 import pytest
 
 from llmserve_lab.engine import Chunked, Pool, PrefixAware
-from llmserve_lab.kv_memory.machine import num_blocks
+from llmserve_lab.kv_memory.machine import blocks_with
 from llmserve_lab.symptoms import triage
-from llmserve_lab.symptoms.case import HELPS, Cause, Remedy, Symptom, trials, tried
+from llmserve_lab.symptoms.case import (
+    HELPS,
+    NO_HELP,
+    Cause,
+    Remedy,
+    Symptom,
+    trials,
+    tried,
+)
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.cases.caching import PREFIX
 from llmserve_lab.symptoms.cases.latency import CALM, CHUNK, FIRST_TOKEN
@@ -37,12 +45,12 @@ def policy(pool: Pool) -> Chunked:
 def remedied(run: WatchedRun, leaf: triage.Leaf) -> WatchedRun:
     """What the leaf says, done to the server."""
     pool = run.pool
-    seats, budget = policy(pool).max_batch, policy(pool).budget
+    slots, budget = policy(pool).max_batch, policy(pool).budget
     seen = run.observe()
     now = seen["running"] / pool.replicas
 
     def capped(to: float) -> WatchedRun:
-        assert int(to) < seats, "a cap that binds"
+        assert int(to) < slots, "a cap that binds"
         return with_pool(policy=replace(policy(pool), max_batch=int(to)))
 
     def with_pool(**changes: object) -> WatchedRun:
@@ -55,7 +63,7 @@ def remedied(run: WatchedRun, leaf: triage.Leaf) -> WatchedRun:
         return done
 
     if leaf is triage.FEW:
-        return capped_at(run, 2 * seats)
+        return capped_at(run, 2 * slots)
     if leaf is triage.OUTGROWN:
         return capped(0.8 * now)
     if leaf is triage.BATCH and budget <= CHUNK:
@@ -70,7 +78,7 @@ def remedied(run: WatchedRun, leaf: triage.Leaf) -> WatchedRun:
     if leaf is triage.OVERLOAD:
         return with_pool(replicas=2 * pool.replicas)
     if leaf is triage.LITTLE:
-        return with_pool(kv_blocks=num_blocks())
+        return with_pool(kv_blocks=blocks_with(slots))
     if leaf is triage.OFF:
         return with_pool(prefix_caching=True)
     if leaf is triage.START:
@@ -83,9 +91,9 @@ def remedied(run: WatchedRun, leaf: triage.Leaf) -> WatchedRun:
     return tried_on(ON_FOUR)
 
 
-def capped_at(run: WatchedRun, seats: int) -> WatchedRun:
-    """The same server with other seats."""
-    wider = replace(policy(run.pool), max_batch=seats)
+def capped_at(run: WatchedRun, slots: int) -> WatchedRun:
+    """The same server with other slots."""
+    wider = replace(policy(run.pool), max_batch=slots)
     return replace(run, deployment=replace(run.pool, policy=wider))
 
 
@@ -158,7 +166,7 @@ def test_what_the_map_names_first_helped_most_in_the_table_of_its_cause(
     (first, *others), undone = remedies_of(leaf)
     assert factors[first] == max(factors.values()) >= HELPS
     assert all(factors.get(each, HELPS) >= HELPS for each in others)
-    assert all(factors[each] <= 1 / HELPS for each in undone)
+    assert all(factors[each] <= 1 / NO_HELP for each in undone)
 
 
 def test_every_remedy_that_the_map_names_is_a_row_of_a_table_it_stands_for() -> None:
@@ -188,7 +196,7 @@ def test_neither_smaller_chunks_nor_a_replica_alone_keeps_both_limits() -> None:
 
 
 def test_a_batch_that_was_capped_is_not_widened_again() -> None:
-    """The first token is late after the cap; more seats would undo it."""
+    """The first token is late after the cap; more slots would undo it."""
     of = case("percentiles")
     large = of.cause("a large batch")
     run = large.remedy("cap the batch").change(large.setup(0))
@@ -226,19 +234,19 @@ def test_a_healthy_run_falls_through(key: str) -> None:
 
 
 @pytest.mark.parametrize("budget", (512, BUDGET))
-def test_overload_is_no_lack_of_seats(budget: int) -> None:
+def test_overload_is_no_lack_of_slots(budget: int) -> None:
     """More arrives than the GPU carries: with a small budget the gaps are short and
-    hardly any seat is taken, with a large one they are long."""
+    hardly any slot is taken, with a large one they are long."""
     requests = poisson(rate_per_s=60.0, many=900, seed=0)
     run = WatchedRun(requests, server(Chunked(budget, 256)))
     assert triage.cause_of(panel_of(run)) == triage.OVERLOAD
 
 
-def test_twice_the_seats_make_a_gap_at_most_twice_as_long() -> None:
-    """So the map never leads from too few seats to a batch that is too large."""
+def test_twice_the_slots_make_a_gap_at_most_twice_as_long() -> None:
+    """So the map never leads from too few slots to a batch that is too large."""
     requests = poisson(rate_per_s=2 * CALM, many=200, seed=1)
     gaps = [
-        WatchedRun(requests, server(Chunked(BUDGET, seats))).observe()["itl_p50"]
-        for seats in (2, 4, 8)
+        WatchedRun(requests, server(Chunked(BUDGET, slots))).observe()["itl_p50"]
+        for slots in (2, 4, 8)
     ]
     assert all(more <= 2 * few for few, more in pairwise(gaps))

@@ -36,11 +36,11 @@ def test_a_dashboard_stands_beside_the_one_before_its_change(who: str) -> None:
         boards.dashboard("dashboard 4")
 
 
-def test_the_slowest_percent_is_three_times_as_long_as_before() -> None:
+def test_the_slowest_percent_is_four_times_as_long_as_before() -> None:
     """As the question on dashboard 2 says; its median is what it was."""
     of, cause = boards.place("dashboard 2")
     before, now = watched(of), watched(of, cause)
-    assert round(now["itl_p99"] / before["itl_p99"]) == 3
+    assert round(now["itl_p99"] / before["itl_p99"]) == 4
     assert now["itl_p50"] / before["itl_p50"] == pytest.approx(1, abs=0.05)
 
 
@@ -106,14 +106,16 @@ def test_tables_say_what_was_tried(key: str) -> None:
 
 
 def test_a_price_is_a_metric_that_became_clearly_worse() -> None:
-    """A cap and smaller chunks nearly halve the rate and delay the first token; both
-    help the percentile on which the alarm rings."""
+    """A cap and smaller chunks delay the first token, and the cap takes more than a
+    quarter of the rate; both help the percentile on which the alarm rings."""
     of = case("percentiles")
     cap, chunks, bits = (
         tried(of, "a large batch", each) for each in ("cap the batch", *CHUNKS)
     )
     assert cap.helped and set(cap.price) == {"tokens_per_s", "ttft_p50"}
-    assert chunks.helped and set(chunks.price) == set(cap.price)
+    assert chunks.helped and set(chunks.price) == {"ttft_p50"}
+    rate = "tokens_per_s"
+    assert 0.85 < chunks.after[rate] / chunks.before[rate] < 1
     assert chunks.factor > 3 * cap.factor
     assert not bits.helped and bits.price == ()
     assert of.goal == of.alarm.metric
@@ -165,7 +167,7 @@ def test_the_steady_window_counts_neither_ramp_nor_drain() -> None:
     assert isinstance(run, WatchedRun)
     report = run.report()
     offered = float(report.output_len.sum() / report.arrival_s.max())
-    assert steady_tokens_per_s(report) == pytest.approx(offered, rel=0.06)
+    assert steady_tokens_per_s(report) == pytest.approx(offered, rel=0.12)
     assert report.throughput_tokens_per_s < 0.6 * offered
 
 
@@ -209,7 +211,7 @@ def test_every_rate_and_ratio_says_what_its_panel_is_called() -> None:
 def test_the_bench_tries_a_remedy_and_refuses_one_of_another_cause() -> None:
     assert "901 ms" in answered(playground.bench)
     refused = answered(playground.bench, remedy="turn it on")
-    assert "remedy must be one of smaller chunks, fewer seats" in refused
+    assert "remedy must be one of smaller chunks, fewer slots" in refused
 
 
 def test_the_naive_diagnosis_is_told_and_the_solution_passes() -> None:
@@ -219,11 +221,11 @@ def test_the_naive_diagnosis_is_told_and_the_solution_passes() -> None:
         exercise.check(lambda panel: 3)  # type: ignore[arg-type,return-value]
 
 
-def test_seats_from_two_measured_rows_are_near_those_of_the_cache() -> None:
+def test_slots_from_two_measured_rows_are_near_those_of_the_cache() -> None:
     """Little's law knows nothing of memory, the count of blocks nothing of time."""
     found = measured.jump()
     assert found.full.clients == 2 * found.calm.clients
-    assert found.seats / found.room == pytest.approx(1.0, abs=0.05)
+    assert found.slots / found.room == pytest.approx(1.0, abs=0.05)
     assert found.full.tpot_s / found.calm.tpot_s < 1.1
 
 

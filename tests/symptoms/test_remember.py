@@ -46,7 +46,7 @@ def test_two_points_of_memory_leave_most_of_the_storm(seed: int) -> None:
     of = case("preemption-storm")
     first, _ = of.causes
     more = tried(of, first.name, "a larger share of the memory", seed)
-    fewer = tried(of, first.name, "fewer seats", seed)
+    fewer = tried(of, first.name, "fewer slots", seed)
     assert more.after["preemptions"] > 0.65 * more.before["preemptions"]
     assert fewer.after["preemptions"] == 0
     eight = tried(of, first.name, "8 bits for the cache", seed)
@@ -58,7 +58,7 @@ def test_remedies_that_help_have_a_price_that_is_read_beside_their_goal() -> Non
     """What is worse is another metric than the goal, and worse by 30% or more."""
     done = [each for of in CASES for each in trials(of) if each.helped]
     priced = [each for each in done if each.price]
-    assert (len(done), len(priced)) == (30, 10)
+    assert (len(done), len(priced)) == (30, 9)
     for each in priced:
         assert each.case.goal not in each.price
         for metric in each.price:
@@ -71,9 +71,9 @@ def test_remedies_that_help_have_a_price_that_is_read_beside_their_goal() -> Non
 def test_a_cap_raises_the_rate_of_a_storm_by_a_few_per_cent(
     seed: int,
 ) -> None:
-    """Both caps end their storm, and the first token waits for a seat."""
+    """Both caps end their storm, and the first token waits for a slot."""
     found = {
-        key: tried(case(key), cause, "fewer seats", seed)
+        key: tried(case(key), cause, "fewer slots", seed)
         for key, cause in (
             ("preemption-storm", "answers outgrow the cache"),
             ("pauses", "preemption"),

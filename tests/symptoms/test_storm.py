@@ -1,4 +1,4 @@
-"""Seats that a cache has room for, and the storm of those that it has not."""
+"""Slots that a cache has room for, and the storm of those that it has not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llmserve_lab.symptoms.page import figures
 from llmserve_lab.workloads import Always, Geometric, LengthLaw, Lognormal
 
 
-@pytest.mark.parametrize("name", storm.SEATS)
+@pytest.mark.parametrize("name", storm.SLOTS)
 def test_the_storm_is_conserved_block_by_block(name: str) -> None:
     """Every token is written once; blocks held never exceed those that there are."""
     report, played = storm.served(name), storm.frames(name)
@@ -21,7 +21,7 @@ def test_the_storm_is_conserved_block_by_block(name: str) -> None:
     for frame in played:
         assert sum(storm.held_blocks(frame).values()) == frame.used_blocks
         assert frame.used_blocks <= storm.BLOCKS
-        assert len(frame.running) <= storm.SEATS[name]
+        assert len(frame.running) <= storm.SLOTS[name]
     stretches = storm.stretches(name)
     again = sum(each.again for each in stretches)
     assert again == report.recomputed_tokens
@@ -34,7 +34,7 @@ def test_the_storm_is_conserved_block_by_block(name: str) -> None:
 
 def test_nothing_passes_the_head_of_the_queue() -> None:
     """C was put before D; D would fit at once, and waits until C has returned."""
-    played = storm.frames("four seats")
+    played = storm.frames("four slots")
     (at,) = (i for i, each in enumerate(played) if each.ids("preempted") == (2,))
     after = played[at + 1]
     free = storm.BLOCKS - sum(storm.held_blocks(after).values())
@@ -46,11 +46,11 @@ def test_nothing_passes_the_head_of_the_queue() -> None:
     assert (first, second) == ((2,), (3,))
 
 
-def test_two_seats_preempt_nothing_and_four_do() -> None:
-    assert storm.served("two seats").num_preemptions == 0
-    assert storm.served("four seats").num_preemptions == 2
-    with pytest.raises(ValueError, match="name must be one of four seats, two seats"):
-        storm.served("no seats")
+def test_two_slots_preempt_nothing_and_four_do() -> None:
+    assert storm.served("two slots").num_preemptions == 0
+    assert storm.served("four slots").num_preemptions == 2
+    with pytest.raises(ValueError, match="name must be one of four slots, two slots"):
+        storm.served("no slots")
 
 
 def test_the_step_figure_counts_what_the_report_counts() -> None:
@@ -64,43 +64,43 @@ def test_the_step_figure_counts_what_the_report_counts() -> None:
             assert float(frame.counters[0]) + float(frame.counters[1]) <= 4
 
 
-def test_seats_for_a_known_maximum_never_overflow_and_one_more_can() -> None:
+def test_slots_for_a_known_maximum_never_overflow_and_one_more_can() -> None:
     for longest in (1, 16, 17, 1000, 2500):
-        seats, blocks = storm.seats_at_most(longest), -(-longest // BLOCK)
-        assert seats * blocks <= num_blocks() < (seats + 1) * blocks
+        slots, blocks = storm.slots_at_most(longest), -(-longest // BLOCK)
+        assert slots * blocks <= num_blocks() < (slots + 1) * blocks
     with pytest.raises(ValueError, match="longest must be"):
-        storm.seats_at_most(0)
+        storm.slots_at_most(0)
 
 
 @pytest.mark.parametrize(("answer", "chosen"), ((1500, SAFE), (2000, ROOMY)))
-def test_seats_for_a_known_average_overflow_rarely(answer: int, chosen: int) -> None:
+def test_slots_for_a_known_average_overflow_rarely(answer: int, chosen: int) -> None:
     """Lengths drawn at random: two spreads of room, and none at all."""
     rng, room = np.random.default_rng(5), num_blocks() * BLOCK
 
-    def overflows(seats: int) -> float:
-        held = rng.geometric(1 / 1000, (20_000, seats))
-        held += rng.geometric(1 / answer, (20_000, seats))
+    def overflows(slots: int) -> float:
+        held = rng.geometric(1 / 1000, (20_000, slots))
+        held += rng.geometric(1 / answer, (20_000, slots))
         blocks = -(-held // BLOCK)
         return float((blocks.sum(axis=1) > num_blocks()).mean())
 
-    seats = storm.seats_on_average(1000, answer)
-    assert chosen <= seats
-    assert 1 / 55 < overflows(seats) < 1 / 30, "one moment in forty"
+    slots = storm.slots_on_average(1000, answer)
+    assert chosen <= slots
+    assert 1 / 55 < overflows(slots) < 1 / 30, "one moment in forty"
     assert 0.4 < overflows(room // (1000 + answer)) < 0.6
     with pytest.raises(ValueError, match="spreads must be"):
-        storm.seats_on_average(1000, answer, 0)
+        storm.slots_on_average(1000, answer, 0)
 
 
 def test_answers_of_one_length_that_began_at_different_times_overflow_rarely() -> None:
     """As above, but written to any part with the same probability."""
     rng, room = np.random.default_rng(6), 600_000
     mean, margin = 1000 + 8000 / 2, 2 * 8000 / 12**0.5
-    seats = storm.seats_with_room(room, mean, margin)
-    for many, least, most in ((seats, 1 / 80, 1 / 30), (int(room / mean), 0.4, 0.6)):
+    slots = storm.slots_with_room(room, mean, margin)
+    for many, least, most in ((slots, 1 / 80, 1 / 30), (int(room / mean), 0.4, 0.6)):
         held = (1000 + rng.uniform(0, 8000, (20_000, many))).sum(axis=1)
         assert least < (held > room).mean() < most
     with pytest.raises(ValueError, match="margin must be"):
-        storm.seats_with_room(room, mean, 0)
+        storm.slots_with_room(room, mean, 0)
 
 
 LAWS: dict[str, LengthLaw] = {
@@ -132,10 +132,10 @@ def test_what_a_running_answer_has_written_depends_on_the_law_of_lengths(
 def test_the_head_of_the_queue_needs_one_block_more_than_is_free() -> None:
     """C has 97 tokens: its six stored blocks are full when it goes, and it needs a
     seventh; six are free, and D, behind it, would fit into them."""
-    frames, (last, head) = storm.frames("four seats"), storm.pauses("four seats")
+    frames, (last, head) = storm.frames("four slots"), storm.pauses("four slots")
     after = frames[head.first]
     free = storm.BLOCKS - sum(storm.held_blocks(after).values())
     need = [-(-(storm.PROMPT + each.first) // BLOCK) for each in (last, head)]
     assert (free, need) == (6, [6, 7])
-    back = [s for s in storm.stretches("four seats") if s.again]
-    assert sum(s.again for s in back) == storm.served("four seats").recomputed_tokens
+    back = [s for s in storm.stretches("four slots") if s.again]
+    assert sum(s.again for s in back) == storm.served("four slots").recomputed_tokens

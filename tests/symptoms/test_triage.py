@@ -52,7 +52,7 @@ def test_the_alert_on_gaps_is_silent_after_the_remedy_and_that_on_tokens_is_not(
 ):
     """A prompt is booked whole at its first token, also if it was read in chunks."""
     of = case("pauses")
-    for cause, name in zip(of.causes, ("smaller chunks", "fewer seats"), strict=True):
+    for cause, name in zip(of.causes, ("smaller chunks", "fewer slots"), strict=True):
         run = cause.remedy(name).change(cause.setup(0))
         assert isinstance(run, WatchedRun)
         assert not GAPS.fires(Scrape.of(run.report()))

@@ -1,13 +1,13 @@
 """Write the record of the simulations: ``python -m llmserve_lab.capacity``.
 
-About four minutes on one core.
+About five minutes on one core.
 """
 
 from __future__ import annotations
 
 import json
 
-from llmserve_lab.capacity import mlperf, pools, runs, triangle
+from llmserve_lab.capacity import budget, mlperf, pools, runs, triangle
 from llmserve_lab.capacity.record import RECORD
 
 
@@ -21,6 +21,7 @@ def written() -> str:
         "search": runs.searched_all(),
         "near": runs.near_all(),
         "mlperf": mlperf.compared(),
+        "budget": budget.compared(),
     }
     text = json.dumps(found, separators=(",", ":"))
     return text.replace("]],", "]],\n").replace("},", "},\n") + "\n"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
-from llmserve_lab import running_example
+from llmserve_lab import running_example, validation
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity.triangle import LEVEL, pool
 from llmserve_lab.catalog.data.prices import HOURLY
-from llmserve_lab.engine import simulate
+from llmserve_lab.engine import Chunked, Pool, Report, simulate
 from llmserve_lab.formula.band import Band
 from llmserve_lab.formula.text import plain
 from llmserve_lab.page.table import Table
+from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 from llmserve_lab.workloads import Always, closed_requests
 
@@ -102,15 +103,18 @@ def real(rate: float, off: float) -> float:
     return round(rate / factor(off), 2)
 
 
-def _beside(row: MeasuredRow) -> PricedRun:
+def _run(row: MeasuredRow, one: Pool) -> Report:
     requests = closed_requests(
         prompt=Always(row.prompt_len),
         output=Always(row.output_len),
         num_requests=TURNS * row.clients,
         seed=0,
     )
-    one = pool("llama-3.1-8b", "h100-sxm")
-    report = simulate(list(requests), one, clients=row.clients)
+    return simulate(list(requests), one, clients=row.clients)
+
+
+def _beside(row: MeasuredRow) -> PricedRun:
+    report = _run(row, pool("llama-3.1-8b", "h100-sxm"))
     measured_s = row.ttft_s + row.tpot_s * (row.output_len - 1)
     return PricedRun(
         row.clients,
@@ -121,6 +125,28 @@ def _beside(row: MeasuredRow) -> PricedRun:
         usd_at(row.clients / measured_s),
         usd_at(row.clients / float(report.latency_s.mean())),
     )
+
+
+def one_slot_fewer_s() -> float:
+    """Mean TTFT of the fewest clients if the server has a slot less than clients.
+
+    So one of them always waits until another has its answer.
+    """
+    row = rows()[0]
+    full = pool("llama-3.1-8b", "h100-sxm")
+    assert isinstance(full.policy, Chunked)
+    fewer = replace(full, policy=replace(full.policy, max_batch=row.clients - 1))
+    return float(_run(row, fewer).ttft_s.mean())
+
+
+def ttft_error() -> float:
+    """Mean error of predicted TTFT on the runs whose script is public, left out."""
+    return float(record()["scores"]["model"]["ttft"]["mean"])
+
+
+def client_s() -> float:
+    """Time of the client that those predictions add, and the engine does not."""
+    return validation.achieved().client_s
 
 
 def usd_at(per_s: float) -> float:

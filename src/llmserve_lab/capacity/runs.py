@@ -97,10 +97,6 @@ class Stored:
         pairs = enumerate(pairwise(self.ready), start=2)
         return next(minute for minute, (one, two) in pairs if two < one)
 
-    def late_by(self, minutes: int) -> int:
-        """Requests of the first minutes that miss a target."""
-        return sum(self.missed[:minutes])
-
     def added(self) -> int:
         """Most replicas that serve at a time, less those that serve at first."""
         return max(self.ready) - self.ready[0]
@@ -168,11 +164,11 @@ def hour_all() -> dict[str, Any]:
     }
 
 
-def most_of_the_trace(level: ServiceLevel = LEVEL) -> float:
+def most_of_the_trace(level: ServiceLevel = LEVEL, one: Pool | None = None) -> float:
     """Mean rate of the hour, played faster, at which one H100 just keeps the level."""
     from llmserve_lab.workloads import faster
 
-    one, requests = pool("llama-3.1-8b", "h100-sxm"), azure_hour()
+    one, requests = one or pool("llama-3.1-8b", "h100-sxm"), azure_hour()
     mean = len(requests) / requests[-1].arrival_s
     low, high = 1.0, 4.0
     for _ in range(7):

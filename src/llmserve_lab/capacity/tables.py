@@ -51,9 +51,14 @@ def gpus() -> Table:
                 price.source.split(", ")[-1][:7],
             )
         )
-    columns = ("GPU", "memory, GB", "TB/s", "TFLOP/s, 16 bits", "$/hour", "as of")
+    columns = ("GPU", "sold as, GB", "TB/s", "TFLOP/s, 16 bits", "$/hour", "as of")
     caption = "The GPUs of this page, SXM: memory and its bandwidth, arithmetic, price"
     return Table(caption, columns, rows)
+
+
+def driver_gb() -> float:
+    """Memory of an H100 as its driver shows it, in GB."""
+    return float(catalog.accelerator("h100-sxm").usable_bytes or 0) / 1e9
 
 
 def prices() -> Table:

@@ -12,10 +12,10 @@ tail_tpot = Positive(
     r"\mathrm{TPOT}_{90}", "s", "TPOT that nine in ten requests do not exceed"
 )
 prompt_gpu_s = Positive(
-    r"g_{\mathrm{in}}", "s/request", "GPU time that a prompt adds to its steps"
+    r"t_{\mathrm{in}}", "s/request", "GPU time that a prompt adds to its steps"
 )
 answer_gpu_s = Positive(
-    r"g_{\mathrm{out}}", "s/request", "GPU time of an answer: its share of the steps"
+    r"t_{\mathrm{out}}", "s/request", "GPU time of an answer: its share of the steps"
 )
 replica_rate = Positive(
     r"\lambda_{1}", "request/s", "goodput of one replica: a rate of arrivals"
@@ -85,10 +85,10 @@ wanted_replicas = Quantity(
     r"R_{\mathrm{want}}", "dimensionless", "replicas that the autoscaler asks for"
 )
 slow_gpu_s = Positive(
-    r"g_{\mathrm{slow}}", "s/request", "GPU time of the phase on the cheaper GPU"
+    r"t_{\mathrm{slow}}", "s/request", "GPU time of the phase on the cheaper GPU"
 )
 fast_gpu_s = Positive(
-    r"g_{\mathrm{fast}}", "s/request", "GPU time of the phase on the dearer GPU"
+    r"t_{\mathrm{fast}}", "s/request", "GPU time of the phase on the dearer GPU"
 )
 even_price = Quantity(
     r"p_{\mathrm{even}}", "dollar/hour", "price at which the slower GPU costs as much"

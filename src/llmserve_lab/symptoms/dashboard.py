@@ -66,7 +66,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "recomputed": Metric("computed again, of all tokens", "share"),
         "worst_gap": Metric("longest pause of an answer, P90", "s"),
         "short_ratio": Metric("latency, short over long answers", "share"),
-        "idle_slots": Metric("seats empty while requests wait", "share"),
+        "idle_slots": Metric("slots empty while requests wait", "share"),
         "repeat_hits": Metric(
             "tokens found when another user soon asks the same replica", "share"
         ),
@@ -78,8 +78,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "decode_per_s": Metric("tokens/s while no prompt is read", "token/s"),
         "prefill_wait": Metric("wait in the prefill pool, median", "s"),
         "transfer": Metric("KV transfer, median", "s", "vllm:nixl_xfer_time_seconds"),
-        "balance_step": Metric("balancedness of a step", "share"),
-        "balance_window": Metric("balancedness of all steps together", "share"),
+        "balance_step": Metric("balancedness of an iteration", "share"),
+        "balance_window": Metric("balancedness of all iterations together", "share"),
     }
 )
 
@@ -144,18 +144,23 @@ def steady_window_s(report: Report) -> tuple[float, float]:
 
 
 def steady_tokens_per_s(report: Report) -> float:
-    """Tokens written per second of the steady window.
+    """Tokens written per second of the steady window, iteration by iteration.
 
-    Those of an answer count evenly between its first and its last one.
+    Each decode of an iteration writes the same number of tokens, one without drafts
+    and the mean of the run with them; the first of an answer comes with its prompt.
+    (To spread an answer evenly over its time would be wrong: it is written slowly
+    while many prompts are read, and fast in the drain.)
     """
-    begin_s, end_s = steady_window_s(report)
-    first_s, last_s = report.first_token_s, report.last_token_s
-    inside_s = np.minimum(last_s, end_s) - np.maximum(first_s, begin_s)
-    span_s = last_s - first_s
-    at_once = (first_s > begin_s) & (first_s <= end_s)  # an answer of one token
-    share = np.clip(inside_s, 0, None) / np.where(span_s > 0, span_s, 1)
-    share = np.where(span_s > 0, share, at_once)
-    return float((report.output_len * share).sum()) / (end_s - begin_s)
+    assert report.log is not None, "every watched run keeps its log"
+    window = begin_s, end_s = steady_window_s(report)
+    steps, first_s = report.log.steps, report.first_token_s
+    many = np.array([each.decode_rows * each.count for each in steps])
+    from_s, until_s = (np.array([getattr(s, at) for s in steps]) for at in ENDS)
+    inside_s = np.clip(until_s, *window) - np.clip(from_s, *window)
+    decodes = float((many * inside_s / (until_s - from_s)).sum())
+    later = float(report.output_len.sum()) - report.num_requests
+    first = int(((first_s > begin_s) & (first_s <= end_s)).sum())
+    return (first + decodes * later / max(float(many.sum()), 1.0)) / (end_s - begin_s)
 
 
 def _latencies(report: Report) -> dict[str, float]:
@@ -203,10 +208,10 @@ def _gauges(steps: Sequence[IterationRecord]) -> dict[str, float]:
 
 
 def _idle(report: Report) -> dict[str, float]:
-    """Share of the seats, of the most ever taken, that requests were refused.
+    """Share of the slots, of the most ever taken, that requests were refused.
 
     Only iterations count that began with requests left in the queue: one that comes
-    while an iteration runs waits for its end, and not for a seat.
+    while an iteration runs waits for its end, and not for a slot.
     """
     assert report.log is not None, "asked for by of_report"
     steps, arrived = report.log.steps, np.sort(report.arrival_s)

@@ -13,7 +13,7 @@ from llmserve_lab.symptoms.case import Watchable
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.dashboard import Dashboard
 from llmserve_lab.symptoms.mapped import panel_of
-from llmserve_lab.symptoms.served import SEATS, WatchedRun, poisson, server
+from llmserve_lab.symptoms.served import SLOTS, WatchedRun, poisson, server
 
 Panel = Mapping[str, float] | Dashboard
 Diagnosis = Callable[[Mapping[str, float]], str]
@@ -44,9 +44,9 @@ def panels() -> list[tuple[str, str, Mapping[str, float]]]:
 
 
 def _overloaded(seed: int) -> WatchedRun:
-    """More arrives than the GPU carries, and hardly any seat is taken."""
+    """More arrives than the GPU carries, and hardly any slot is taken."""
     requests = poisson(rate_per_s=60.0, many=900, seed=seed)
-    return WatchedRun(requests, server(Chunked(512, SEATS)))
+    return WatchedRun(requests, server(Chunked(512, SLOTS)))
 
 
 def _seen(run: Watchable) -> Mapping[str, float]:
@@ -59,7 +59,7 @@ def why_it_pauses(panel: Panel) -> str:
     if panel["long_gaps"] <= 0.05:  # gaps above half a second, per request
         return "no answer pauses"
     if panel["preemptions"] > 0.02:  # per request
-        return "preemption: fewer seats, or 8 bits for the cache"
+        return "preemption: fewer slots, or 8 bits for the cache"
     return "long prompts in one piece: smaller chunks"
 
 
@@ -74,9 +74,9 @@ def by_signs(panel: Mapping[str, float]) -> str:
     if panel["preemptions"] > 0.02:
         return "preemption"
     if late and panel["queue_share"] > 0.5:
-        taken = panel["running_most"] >= panel["seats"]
+        taken = panel["running_most"] >= panel["slots"]
         room = panel["itl_p50"] < 0.01 and panel["kv_peak"] < 0.5
-        return "too few seats" if taken and room else "none of these"
+        return "too few slots" if taken and room else "none of these"
     if panel["long_gaps"] > 0.05:
         return "long prompts in one piece"
     return "long prompts" if late else "healthy"
@@ -109,5 +109,5 @@ SHOWN = (
     "kv_peak",
     "itl_p50",
     "running_most",
-    "seats",
+    "slots",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.engine import Chunked, Pool
-from llmserve_lab.kv_memory.machine import num_blocks
+from llmserve_lab.kv_memory.machine import blocks_with
 from llmserve_lab.running_example import cost
 from llmserve_lab.symptoms.case import Symptom
 from llmserve_lab.symptoms.cases.experts import RoutedWindow
@@ -15,7 +15,7 @@ from llmserve_lab.symptoms.triage import Leaf, cause_of
 def panel_of(run: WatchedRun) -> dict[str, float]:
     """What the map asks for.
 
-    Beside the dashboard: the seats, the bits of a number of the cache, the share of the
+    Beside the dashboard: the slots, the bits of a number of the cache, the share of the
     blocks that the GPU can hold, whether prompts begin alike, and whether the server is
     one that the map leaves out.
     """
@@ -28,9 +28,9 @@ def panel_of(run: WatchedRun) -> dict[str, float]:
     return found | {
         "elsewhere": float(pool.speculation is not None or run.before is not None),
         "cache_bits": 16 * pool.cost.kv_bytes_per_token / cost().kv_bytes_per_token,
-        "seats": float(pool.policy.max_batch * pool.replicas),
+        "slots": float(pool.policy.max_batch * pool.replicas),
         "running_most": float(max(map(computed_requests, log)) * pool.replicas),
-        "claimed": seen["blocks"] / num_blocks(),
+        "claimed": seen["blocks"] / blocks_with(pool.policy.max_batch),
         "shared": float(any(each.prefix for each in run.requests)),
     }
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import sqrt
 
 from llmserve_lab import catalog
 from llmserve_lab.page.table import Table
-from llmserve_lab.symptoms.storm import seats_with_room, written_on_average
 from llmserve_lab.validation.protocol import BLOCK_TOKENS, SHORTEST, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 
@@ -29,7 +27,7 @@ class Jump:
     full: MeasuredRow
 
     @property
-    def seats(self) -> float:
+    def slots(self) -> float:
         """Requests that ran when it was full: clients less those that waited.
 
         A request waits for as long as its first token comes later than in the calm
@@ -46,17 +44,6 @@ class Jump:
         its full length.
         """
         return self._tokens / (MEAN * (self.full.prompt_len + self.full.output_len))
-
-    @property
-    def room_growing(self) -> int:
-        """Requests that would fit if blocks were taken as answers grow.
-
-        Answers of one length, begun at different times, are written to any part with
-        the same probability; two standard deviations of that are left free.
-        """
-        prompt, answer = MEAN * self.full.prompt_len, MEAN * self.full.output_len
-        mean = prompt + written_on_average(answer, cv=0) + BLOCK_TOKENS / 2
-        return seats_with_room(self._tokens, mean, 2 * answer / sqrt(12))
 
     @property
     def _tokens(self) -> int:

@@ -14,11 +14,11 @@ from llmserve_lab.symptoms.served import server
 
 BLOCKS, PROMPT, ANSWERS = 20, 64, (80, 90, 70, 85)  # blocks; tokens of each request
 LETTERS = "ABCD"
-SEATS = {"four seats": 4, "two seats": 2}
+SLOTS = {"four slots": 4, "two slots": 2}
 
 
-def seats_at_most(longest: int) -> int:
-    """Seats that hold requests of ``longest`` tokens each, in whole blocks of the GPU.
+def slots_at_most(longest: int) -> int:
+    """Slots that hold requests of ``longest`` tokens each, in whole blocks of the GPU.
 
     Raises:
         ValueError: a request has no token.
@@ -40,11 +40,11 @@ def written_on_average(answer: float, cv: float) -> float:
     return positive("answer", answer) * (1 + cv**2) / 2
 
 
-def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
-    """Seats that hold requests of mean lengths, with ``spreads`` standard deviations.
+def slots_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
+    """Slots that hold requests of mean lengths, with ``spreads`` standard deviations.
 
     Lengths are geometric. Then an answer that is under way has on average written as
-    much as a whole one is long, so a seat holds ``prompt + answer`` tokens with the
+    much as a whole one is long, so a slot holds ``prompt + answer`` tokens with the
     standard deviation of the two together. Blocks are whole: half of one is empty.
 
     Raises:
@@ -53,13 +53,13 @@ def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
     positive("prompt", prompt)
     positive("spreads", spreads)
     mean = prompt + written_on_average(answer, cv=1) + BLOCK / 2
-    return seats_with_room(
+    return slots_with_room(
         num_blocks() * BLOCK, mean, spreads * sqrt(prompt**2 + answer**2)
     )
 
 
-def seats_with_room(tokens: float, mean: float, margin: float) -> int:
-    """The most seats n with ``n mean + margin sqrt(n)`` tokens in the cache.
+def slots_with_room(tokens: float, mean: float, margin: float) -> int:
+    """The most slots n with ``n mean + margin sqrt(n)`` tokens in the cache.
 
     Raises:
         ValueError: a mean or the margin is not positive.
@@ -70,13 +70,13 @@ def seats_with_room(tokens: float, mean: float, margin: float) -> int:
     return int(root**2)
 
 
-def seats_in_numbers(prompt: int, answer: int) -> str:
-    """The sum that :func:`seats_on_average` keeps below the cache, written out."""
-    seats, spread = seats_on_average(prompt, answer), sqrt(prompt**2 + answer**2)
+def slots_in_numbers(prompt: int, answer: int) -> str:
+    """The sum that :func:`slots_on_average` keeps below the cache, written out."""
+    slots, spread = slots_on_average(prompt, answer), sqrt(prompt**2 + answer**2)
     each = prompt + answer + BLOCK // 2
-    total = seats * each + 2 * sqrt(seats) * spread
+    total = slots * each + 2 * sqrt(slots) * spread
     total = round(total, -2)  # the printed root is itself rounded
-    return f"{seats} · {each:,} + 2 · {sqrt(seats):.2f} · {spread:,.0f} ≈ {total:,.0f}"
+    return f"{slots} · {each:,} + 2 · {sqrt(slots):.2f} · {spread:,.0f} ≈ {total:,.0f}"
 
 
 def requests() -> list[Request]:
@@ -92,10 +92,10 @@ def served(name: str) -> Report:
     """The four on twenty blocks, every iteration logged.
 
     Raises:
-        ValueError: there is no such number of seats.
+        ValueError: there is no such number of slots.
     """
-    key_of("name", name, SEATS)
-    pool = server(Chunked(512, SEATS[name]), kv_blocks=BLOCKS)
+    key_of("name", name, SLOTS)
+    pool = server(Chunked(512, SLOTS[name]), kv_blocks=BLOCKS)
     return simulate(requests(), pool, leap=False, log=True)
 
 

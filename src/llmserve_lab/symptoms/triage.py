@@ -1,7 +1,7 @@
 """Decision tree of first measurements: questions in order, each answered by a metric.
 
 Every question compares a metric with a goal of your own or with what the server was
-given (its seats, its memory), so that the order holds on other GPUs as well. A healthy
+given (its slots, its memory), so that the order holds on other GPUs as well. A healthy
 server falls through to the end: no cause is named where nothing is wrong.
 """
 
@@ -68,7 +68,7 @@ ELSEWHERE = Leaf("not on this map", "its section in the fold above", OTHERS)
 FRONT = Leaf("in front of the engine", "load balancer, network, tokenisation", FAILS)
 LITTLE = Leaf("little memory for the cache", "a larger share of the memory", STORM)
 OUTGROWN = Leaf(
-    "answers outgrow the cache", "fewer seats, or 8 bits for the cache", STORM
+    "answers outgrow the cache", "fewer slots, or 8 bits for the cache", STORM
 )
 OFF = Leaf("caching is off", "turn it on", OTHERS)
 START = Leaf("prompts differ at the start", "move what changes to the end", OTHERS)
@@ -76,7 +76,7 @@ SCATTERED = Leaf(
     "scattered and evicted", "route to the replica that knows the prompt", OTHERS
 )
 FULL = Leaf("a full cache", "8 bits for the cache", OTHERS)
-FEW = Leaf("too few seats", "more seats in the batch (twice as many)", OTHERS)
+FEW = Leaf("too few slots", "more slots in the batch (twice as many)", OTHERS)
 OVERLOAD = Leaf("overload", "another replica, or fewer requests", FAILS)
 LONG = Leaf("long prompts in one piece", "smaller chunks", PAUSES)
 PROMPTS = Leaf(
@@ -111,7 +111,7 @@ QUEUED = Branch(
     lambda p, g: p["kv_peak"] > g.full and p.get("cache_bits", 16.0) > g.bits,
     FULL,
     Branch(
-        f"Are all seats taken, is the median gap below {1e3 * G.itl_s / 2:.0f} ms, and "
+        f"Are all slots taken, is the median gap below {1e3 * G.itl_s / 2:.0f} ms, and "
         "is half of the cache free?",
         "num_requests_running beside --max-num-seqs",
         lambda p, g: _twice_fits(p, g),
@@ -192,13 +192,13 @@ TREE = Branch(
 
 
 def _twice_fits(panel: Panel, goals: Goals) -> bool:
-    """Whether twice the seats keep the median gap and the cache below their limits.
+    """Whether twice the slots keep the median gap and the cache below their limits.
 
     An iteration of twice the requests takes at most twice as long, and its requests
     hold at most twice the blocks.
     """
     return (
-        panel["running_most"] >= panel["seats"]
+        panel["running_most"] >= panel["slots"]
         and 2 * panel["itl_p50"] < goals.itl_s
         and 2 * panel["kv_peak"] < 1
     )
@@ -224,7 +224,7 @@ TRIED = (  # a case, a cause in it, and the leaf that its runs must be led to
     ("preemption-storm", "little memory for the cache", LITTLE),
     ("pauses", "preemption", OUTGROWN),
     ("pauses", "long prompts in one piece", LONG),
-    ("first-token", "too few seats", FEW),
+    ("first-token", "too few slots", FEW),
     ("first-token", "long prompts", PROMPTS),
     ("short-answers", "static batching", ELSEWHERE),
     ("short-answers", "a full batch", FEW),
@@ -240,7 +240,7 @@ TRIED = (  # a case, a cause in it, and the leaf that its runs must be led to
     ("more-gpus", "an all-reduce between servers", ELSEWHERE),
     ("more-gpus", "no more work to do", ELSEWHERE),
     ("hot-expert", "one expert that nearly all choose", ELSEWHERE),
-    ("hot-expert", "few rows in a step", ELSEWHERE),
+    ("hot-expert", "few rows in an iteration", ELSEWHERE),
     ("pools", "too few prefill GPUs", ELSEWHERE),
     ("pools", "too few decode GPUs", ELSEWHERE),
     ("pools", "a slow link", ELSEWHERE),

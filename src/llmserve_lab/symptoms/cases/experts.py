@@ -86,18 +86,18 @@ LARGER = "a larger batch"
 EXPERT = Symptom(
     key="hot-expert",
     title="One hot expert",
-    symptom="In each step one GPU has far more rows than the mean; the others wait.",
+    symptom="In each iteration one GPU has far more rows than the mean; all wait.",
     alarm=Sign("balance_step", most=0.7),
     goal="balance_step",
     rising=True,
     question="Are the rows balanced over many steps together?",
     machine=f"DeepSeek-V3's router, {SPEC.n_experts} experts on {EP} GPUs",
     healthy=lambda seed: RoutedWindow(None, BATCH, seed),
-    healthy_load=f"{BATCH} rows a step, experts equally popular",
+    healthy_load=f"{BATCH} rows an iteration, experts equally popular",
     causes=(
         Cause(
             "one expert that nearly all choose",
-            f"{BATCH} rows a step, one expert with a quarter of the popularity",
+            f"{BATCH} rows an iteration, one expert with a quarter of the popularity",
             lambda seed: RoutedWindow(HOT, BATCH, seed),
             (Sign("balance_window", most=0.75),),
             (
@@ -106,8 +106,8 @@ EXPERT = Symptom(
             ),
         ),
         Cause(
-            "few rows in a step",
-            f"{SCANT} rows a step, experts equally popular",
+            "few rows in an iteration",
+            f"{SCANT} rows an iteration, experts equally popular",
             lambda seed: RoutedWindow(None, SCANT, seed),
             (Sign("balance_window", least=0.75),),
             (

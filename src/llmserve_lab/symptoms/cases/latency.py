@@ -9,10 +9,11 @@ from llmserve_lab.running_example import device, model, served_by
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.served import (
     BUDGET,
-    SEATS,
+    SLOTS,
     WatchedRun,
     changed,
     poisson,
+    restarted,
     server,
 )
 from llmserve_lab.workloads import Bounded, Lognormal
@@ -21,7 +22,7 @@ MACHINE = "Llama-3.1-8B in BF16 on one H100 SXM"
 CHUNK = 512  # tokens of an iteration, where pauses are to be short
 CALM = 2.0  # requests per second, far below what the machine carries
 LONG_PROMPT, LONG_RATE = 40_000, 0.12
-FEW_SEATS = 2
+FEW_SLOTS = 2
 MANY = 240  # requests of a run
 
 
@@ -36,9 +37,9 @@ def _long_prompts(seed: int) -> Watchable:
     return WatchedRun(requests, server())
 
 
-def _few_seats(seed: int) -> Watchable:
+def _few_slots(seed: int) -> Watchable:
     requests = poisson(rate_per_s=CALM, many=MANY, seed=seed)
-    return WatchedRun(requests, server(Chunked(BUDGET, FEW_SEATS)))
+    return WatchedRun(requests, server(Chunked(BUDGET, FEW_SLOTS)))
 
 
 def _on_four(setup: Watchable) -> Watchable:
@@ -54,18 +55,18 @@ SECOND = Remedy(
     "parallelism",
     "--data-parallel-size 2",
 )
-OF_FEW_SEATS = (
+OF_FEW_SLOTS = (
     Remedy(
-        "more seats in the batch",
+        "more slots in the batch",
         True,
-        changed(policy=Chunked(BUDGET, SEATS)),
+        restarted(Chunked(BUDGET, SLOTS)),
         "continuous_batching",
-        f"--max-num-seqs {SEATS}",
+        f"--max-num-seqs {SLOTS}",
     ),
     Remedy(
         "a larger token budget",
         False,
-        changed(policy=Chunked(2 * BUDGET, FEW_SEATS)),
+        restarted(Chunked(2 * BUDGET, FEW_SLOTS)),
         "continuous_batching",
         f"--max-num-batched-tokens {2 * BUDGET}",
     ),
@@ -99,35 +100,35 @@ FIRST_TOKEN = Symptom(
                 Remedy(
                     "smaller chunks",
                     False,
-                    changed(policy=Chunked(CHUNK, SEATS)),
+                    restarted(Chunked(CHUNK, SLOTS)),
                     "continuous_batching",
                     f"--max-num-batched-tokens {CHUNK}",
                 ),
                 Remedy(
                     "larger chunks",
                     False,
-                    changed(policy=Chunked(2 * BUDGET, SEATS)),
+                    restarted(Chunked(2 * BUDGET, SLOTS)),
                     "continuous_batching",
                     f"--max-num-batched-tokens {2 * BUDGET}",
                 ),
             ),
         ),
         Cause(
-            "too few seats",
-            f"2 requests/s of 1,000 + 200 tokens, at most {FEW_SEATS} in the batch",
-            _few_seats,
+            "too few slots",
+            f"2 requests/s of 1,000 + 200 tokens, at most {FEW_SLOTS} in the batch",
+            _few_slots,
             (Sign("queue_share", least=0.5),),
-            OF_FEW_SEATS,
+            OF_FEW_SLOTS,
         ),
     ),
 )
 
-SLOTS = 16
+STATIC = 16
 
 
 def _static(seed: int) -> Watchable:
     requests = poisson(rate_per_s=CALM, many=MANY, seed=seed)
-    return WatchedRun(requests, server(Static(SLOTS)))
+    return WatchedRun(requests, server(Static(STATIC)))
 
 
 SHORT = Symptom(
@@ -137,37 +138,37 @@ SHORT = Symptom(
     alarm=Sign("short_ratio", least=0.5),
     goal="short_ratio",
     rising=False,
-    question="Do seats of the batch stand empty while requests wait?",
+    question="Do slots of the batch stand empty while requests wait?",
     machine=MACHINE,
     healthy=calm,
     healthy_load="2 requests/s of 1,000 + 200 tokens, continuous batching",
     causes=(
         Cause(
             "static batching",
-            f"2 requests/s of 1,000 + 200 tokens, static batches of {SLOTS}",
+            f"2 requests/s of 1,000 + 200 tokens, static batches of {STATIC}",
             _static,
             (Sign("idle_slots", least=0.2),),
             (
                 Remedy(
                     "continuous batching",
                     True,
-                    changed(policy=Chunked(BUDGET, SLOTS)),
+                    restarted(Chunked(BUDGET, STATIC)),
                     "continuous_batching",
                 ),
                 Remedy(
                     "a larger static batch",
                     False,
-                    changed(policy=Static(2 * SLOTS)),
+                    restarted(Static(2 * STATIC)),
                     "continuous_batching",
                 ),
             ),
         ),
         Cause(
             "a full batch",
-            f"2 requests/s of 1,000 + 200 tokens, at most {FEW_SEATS} in the batch",
-            _few_seats,
+            f"2 requests/s of 1,000 + 200 tokens, at most {FEW_SLOTS} in the batch",
+            _few_slots,
             (Sign("idle_slots", most=0.2),),
-            OF_FEW_SEATS,
+            OF_FEW_SLOTS,
         ),
     ),
 )

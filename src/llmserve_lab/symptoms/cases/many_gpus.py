@@ -16,7 +16,8 @@ from llmserve_lab.symptoms.cases.latency import MACHINE
 from llmserve_lab.symptoms.dashboard import steady_tokens_per_s
 from llmserve_lab.symptoms.served import (
     BUDGET,
-    SEATS,
+    ROUNDS,
+    SLOTS,
     WatchedRun,
     backlog,
     poisson,
@@ -31,7 +32,7 @@ TWO_REPLICAS = GpuLayout(tp=4, replicas=2)
 
 
 def _pool(layout: GpuLayout) -> Pool:
-    return Pool(layout.cost(), Chunked(BUDGET, SEATS), replicas=layout.replicas)
+    return Pool(layout.cost(), Chunked(BUDGET, SLOTS), replicas=layout.replicas)
 
 
 def _gpus(pool: Pool) -> int:
@@ -57,7 +58,7 @@ CLIENTS = 128
 
 
 def _closed(layout: GpuLayout, clients: int, seed: int) -> WatchedRun:
-    requests = backlog(many=max(320, 2 * clients), seed=seed)
+    requests = backlog(many=ROUNDS * CLIENTS, seed=seed)
     first = WatchedRun(requests, _pool(ONE), clients=clients)
     return replace(first, deployment=_pool(layout), more=_compared, before=first)
 
@@ -151,6 +152,7 @@ GPUS = Symptom(
             ),
         ),
     ),
+    beside=("itl_p50",),
 )
 
 PD_RATE, PD_PROMPT, PD_ANSWER, PD_MANY = 24.0, 2000, 400, 800

@@ -8,27 +8,29 @@ from dataclasses import replace
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.engine import Chunked, Report
-from llmserve_lab.kv_memory.machine import SHARE_NOW, num_blocks
+from llmserve_lab.kv_memory.machine import SHARE_NOW
 from llmserve_lab.running_example import share
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE, SECOND
 from llmserve_lab.symptoms.dashboard import steady_window_s
 from llmserve_lab.symptoms.served import (
     BUDGET,
-    SEATS,
+    ROUNDS,
+    SLOTS,
     WatchedRun,
     backlog,
-    changed,
+    restarted,
     server,
     with_clients,
+    with_share,
 )
 from llmserve_lab.workloads import Always, Geometric
 
 MORE = f"--gpu-memory-utilization {float(SHARE_NOW):.2f}"
 WAS = f"{float(MEMORY_SHARE):.2f}"  # the share before
-SAFE = 160  # seats, below storm.seats_on_average of 1,000 + 1,500 tokens
+SAFE = 150  # slots, below storm.slots_on_average of 1,000 + 1,500 tokens
 LITTLE = Cited(0.45, "dimensionless", "convention", "a GPU shared with something else")
-CLIENTS, FEWER = 320, 160
+CLIENTS, FEWER = 280, 160
 
 
 def _calm(seed: int) -> Watchable:
@@ -38,13 +40,13 @@ def _calm(seed: int) -> Watchable:
 
 
 def _outgrown(seed: int) -> Watchable:
-    requests = backlog(many=960, seed=seed, answer=Geometric(1500))
+    requests = backlog(many=ROUNDS * CLIENTS, seed=seed, answer=Geometric(1500))
     return WatchedRun(requests, server(), clients=CLIENTS)
 
 
 def _squeezed(seed: int) -> Watchable:
-    requests = backlog(many=960, seed=seed, answer=Geometric(600))
-    return WatchedRun(requests, server(kv_blocks=num_blocks(LITTLE)), clients=FEWER)
+    requests = backlog(many=ROUNDS * FEWER, seed=seed, answer=Geometric(600))
+    return WatchedRun(requests, server(share=LITTLE), clients=FEWER)
 
 
 def _half_the_cache(setup: Watchable) -> Watchable:
@@ -85,9 +87,9 @@ STORM = Symptom(
             (Sign("blocks", least=20_000),),
             (
                 Remedy(
-                    "fewer seats",
+                    "fewer slots",
                     True,
-                    changed(policy=Chunked(BUDGET, SAFE)),
+                    restarted(Chunked(BUDGET, SAFE)),
                     "kv_memory",
                     f"--max-num-seqs {SAFE}",
                 ),
@@ -96,14 +98,14 @@ STORM = Symptom(
                 Remedy(
                     "a larger share of the memory",
                     False,
-                    changed(kv_blocks=num_blocks(SHARE_NOW)),
+                    with_share(SHARE_NOW),
                     "kv_memory",
                     MORE,
                 ),
                 Remedy(
                     "a smaller token budget",
                     False,
-                    changed(policy=Chunked(2048, SEATS)),
+                    restarted(Chunked(2048, SLOTS)),
                     "continuous_batching",
                     "--max-num-batched-tokens 2048",
                 ),
@@ -118,14 +120,14 @@ STORM = Symptom(
                 Remedy(
                     "a larger share of the memory",
                     True,
-                    changed(kv_blocks=num_blocks(SHARE_NOW)),
+                    with_share(SHARE_NOW),
                     "kv_memory",
                     MORE,
                 ),
                 Remedy(
                     "a smaller token budget",
                     False,
-                    changed(policy=Chunked(2048, SEATS)),
+                    restarted(Chunked(2048, SLOTS)),
                     "continuous_batching",
                     "--max-num-batched-tokens 2048",
                 ),
@@ -183,13 +185,13 @@ IDLE_MATH = Symptom(
     rising=True,
     question="Is the KV cache full, and do requests wait for it?",
     machine=MACHINE,
-    healthy=lambda seed: _decode(seed, 200, 512, 1500),
-    healthy_load="512 clients, 200 + 600 tokens",
+    healthy=lambda seed: _decode(seed, 200, 384, ROUNDS * 384),
+    healthy_load="384 clients, 200 + 600 tokens",
     causes=(
         Cause(
             "few requests at a time",
             "8 clients, 200 + 600 tokens",
-            lambda seed: _decode(seed, 200, 8, 200),
+            lambda seed: _decode(seed, 200, 8, ROUNDS * 64),
             (Sign("kv_peak", most=0.5),),
             (
                 Remedy("more requests at a time", True, with_clients(64), "roofline"),
@@ -199,7 +201,7 @@ IDLE_MATH = Symptom(
         Cause(
             "a full cache",
             "64 clients, 30,000 + 600 tokens",
-            lambda seed: _decode(seed, 30_000, 64, 256),
+            lambda seed: _decode(seed, 30_000, 64, ROUNDS * 64),
             (Sign("kv_peak", least=0.9),),
             (
                 EIGHT_BITS,

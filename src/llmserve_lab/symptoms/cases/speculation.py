@@ -13,7 +13,8 @@ from llmserve_lab.symptoms.cases.latency import MACHINE, SECOND
 from llmserve_lab.symptoms.dashboard import steady_tokens_per_s
 from llmserve_lab.symptoms.served import (
     BUDGET,
-    SEATS,
+    ROUNDS,
+    SLOTS,
     WatchedRun,
     backlog,
     changed,
@@ -56,7 +57,7 @@ def _drafted(served: WatchedRun, report: Report) -> Mapping[str, float]:
 def _drafts(law: Law, clients: int, many: int) -> Callable[[int], Watchable]:
     def build(seed: int) -> Watchable:
         pool = server(
-            Chunked(BUDGET, SEATS),
+            Chunked(BUDGET, SLOTS),
             kv_blocks=_blocks(),
             speculation=_speculating(DRAFTS, law(), seed),
         )
@@ -121,7 +122,7 @@ SPECULATION = Symptom(
         Cause(
             "a large batch",
             "256 clients, 200 + 400 tokens",
-            _drafts(usual, 256, 384),
+            _drafts(usual, 256, ROUNDS * 256),
             (Sign("acceptance", least=0.25),),
             (
                 FEWER,

@@ -5,37 +5,40 @@ from __future__ import annotations
 from dataclasses import replace
 
 from llmserve_lab.engine import Chunked
+from llmserve_lab.running_example import cost
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import CHUNK, MACHINE, MANY, SECOND, calm
 from llmserve_lab.symptoms.cases.memory import EIGHT_BITS
 from llmserve_lab.symptoms.served import (
     BUDGET,
-    SEATS,
+    ROUNDS,
+    SLOTS,
     WatchedRun,
     backlog,
     changed,
     poisson,
+    restarted,
     server,
 )
 from llmserve_lab.workloads import Bounded, Geometric, Lognormal
 
 CROWD_BUDGET = 2048  # tokens of an iteration of the server that preempts
 UNCUT = 65_536  # a token budget that cuts no prompt of these runs
-CROWD, FEW = 256, 32  # clients
-BINDS = 7  # seats, fewer than the most that run
-ROOMY = 128  # seats, below storm.seats_on_average of 1,000 + 2,000 tokens
+CROWD, FEW, FULL = 256, 32, 320  # clients
+WATCHED = 16  # requests for each of the crowd: the longest pauses are few
+BINDS = 7  # slots, fewer than the most that run
+ROOMY = 128  # slots, below storm.slots_on_average of 1,000 + 2,000 tokens
 
 
 def _books(seed: int) -> Watchable:
     prompts = Bounded(law=Lognormal(mean=6000, cv=2.0), high=60_000)
     requests = poisson(rate_per_s=1.5, many=MANY, seed=seed, prompt=prompts)
-    return WatchedRun(requests, server(Chunked(UNCUT, SEATS)))
+    return WatchedRun(requests, server(Chunked(UNCUT, SLOTS)))
 
 
 def _crowded(seed: int) -> Watchable:
-    # In a shorter run start and end decide what a cap does to the rate.
-    requests = backlog(many=6 * CROWD, seed=seed, answer=Geometric(2000))
-    return WatchedRun(requests, server(Chunked(CROWD_BUDGET, SEATS)), clients=CROWD)
+    requests = backlog(many=WATCHED * CROWD, seed=seed, answer=Geometric(2000))
+    return WatchedRun(requests, server(Chunked(CROWD_BUDGET, SLOTS)), clients=CROWD)
 
 
 PAUSES = Symptom(
@@ -60,14 +63,14 @@ PAUSES = Symptom(
                 Remedy(
                     "smaller chunks",
                     True,
-                    changed(policy=Chunked(CHUNK, SEATS)),
+                    restarted(Chunked(CHUNK, SLOTS)),
                     "continuous_batching",
                     f"--max-num-batched-tokens {CHUNK}",
                 ),
                 Remedy(
-                    "fewer seats",
+                    "fewer slots",
                     False,
-                    changed(policy=Chunked(UNCUT, BINDS)),
+                    restarted(Chunked(UNCUT, BINDS)),
                     "kv_memory",
                     f"--max-num-seqs {BINDS}",
                 ),
@@ -80,16 +83,16 @@ PAUSES = Symptom(
             (Sign("preemptions", least=0.02),),
             (
                 Remedy(
-                    "fewer seats",
+                    "fewer slots",
                     True,
-                    changed(policy=Chunked(CROWD_BUDGET, ROOMY)),
+                    restarted(Chunked(CROWD_BUDGET, ROOMY)),
                     "kv_memory",
                     f"--max-num-seqs {ROOMY}",
                 ),
                 Remedy(
                     "smaller chunks",
                     False,
-                    changed(policy=Chunked(CHUNK, SEATS)),
+                    restarted(Chunked(CHUNK, SLOTS)),
                     "continuous_batching",
                     f"--max-num-batched-tokens {CHUNK}",
                 ),
@@ -99,13 +102,20 @@ PAUSES = Symptom(
 )
 
 
+def cut_one_by_one() -> float:
+    """Tokens per second of the large batch under the old budget, nothing replayed."""
+    run = restarted(Chunked(CHUNK, SLOTS))(_full_batch(0))
+    assert isinstance(run, WatchedRun)
+    return changed(cost=cost())(run).observe()["tokens_per_s"]
+
+
 def _few(seed: int) -> Watchable:
     requests = backlog(many=640, seed=seed)
-    return WatchedRun(requests, server(Chunked(CHUNK, SEATS)), clients=FEW)
+    return WatchedRun(requests, server(Chunked(CHUNK, SLOTS)), clients=FEW)
 
 
 def _full_batch(seed: int) -> Watchable:
-    return WatchedRun(backlog(many=900, seed=seed), server(), clients=320)
+    return WatchedRun(backlog(many=ROUNDS * FULL, seed=seed), server(), clients=FULL)
 
 
 def _large_budget(seed: int) -> Watchable:
@@ -126,21 +136,21 @@ BATCH = Symptom(
     causes=(
         Cause(
             "a large batch",
-            "320 clients, 1,000 + 200 tokens, 8,192 tokens an iteration",
+            f"{FULL} clients, 1,000 + 200 tokens, 8,192 tokens an iteration",
             _full_batch,
             (Sign("itl_p50", least=0.02),),
             (
                 Remedy(
                     "smaller chunks",
                     True,
-                    changed(policy=Chunked(CHUNK, SEATS)),
+                    restarted(Chunked(CHUNK, SLOTS)),
                     "continuous_batching",
                     f"--max-num-batched-tokens {CHUNK}",
                 ),
                 Remedy(
                     "cap the batch",
                     True,
-                    changed(policy=Chunked(BUDGET, 64)),
+                    restarted(Chunked(BUDGET, 64)),
                     "continuous_batching",
                     "--max-num-seqs 64",
                 ),
@@ -157,14 +167,14 @@ BATCH = Symptom(
                 Remedy(
                     "smaller chunks",
                     True,
-                    changed(policy=Chunked(CHUNK, SEATS)),
+                    restarted(Chunked(CHUNK, SLOTS)),
                     "continuous_batching",
                     f"--max-num-batched-tokens {CHUNK}",
                 ),
                 Remedy(
                     "cap the batch",
                     False,
-                    changed(policy=Chunked(BUDGET, 24)),
+                    restarted(Chunked(BUDGET, 24)),
                     "continuous_batching",
                     "--max-num-seqs 24",
                 ),

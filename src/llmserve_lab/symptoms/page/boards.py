@@ -22,7 +22,7 @@ from llmserve_lab.symptoms.page.tables import Remedies
 from llmserve_lab.symptoms.served import WatchedRun
 
 GAME: dict[str, tuple[str, str]] = {
-    "dashboard 1": ("first-token", "too few seats"),
+    "dashboard 1": ("first-token", "too few slots"),
     "dashboard 2": ("percentiles", "prompts among the decodes"),
     "dashboard 3": ("prefix-cache", "prompts differ at the start"),
 }

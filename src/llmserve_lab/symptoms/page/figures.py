@@ -24,7 +24,7 @@ def storm_steps() -> StepFigure:
 
 
 def overloaded() -> Report:
-    """Dashboard 1: two seats, and more arrives than they carry."""
+    """Dashboard 1: two slots, and more arrives than they carry."""
     run = case("first-token").causes[1].setup(0)
     assert isinstance(run, WatchedRun), "a load on a server, not a router"
     return run.report()

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.formula.text import si
-from llmserve_lab.kv_memory.machine import BLOCK, SHARE_NOW, num_blocks
+from llmserve_lab.kv_memory.machine import BLOCK, SHARE_NOW, blocks_with
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER as ANSWER_MEAN
 from llmserve_lab.symptoms import formulas as f
 from llmserve_lab.symptoms.case import tried, watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.cases.caching import FEW, QUESTION, SYSTEM
+from llmserve_lab.symptoms.cases.memory import CLIENTS
 from llmserve_lab.symptoms.dashboard import Dashboard
 from llmserve_lab.symptoms.page.boards import GAME
+from llmserve_lab.symptoms.served import SLOTS as VLLM_SLOTS
 
 PROMPT, ANSWER = 1000, 1500  # tokens of a request in the text, by hand
-OWN_BLOCKS, OWN_PROMPT, OWN_ANSWER = 12_000, 700, 1000  # of the exercise on seats
+OWN_BLOCKS, OWN_PROMPT, OWN_ANSWER = 12_000, 700, 1000  # of the exercise on slots
 BENCHED = {"clients": 200, "ttft_s": 60.0, "system_s": 240.0}
 CALM = {"clients": 100, "ttft_s": 0.5}
 LOAD = {"arrival_rate": 4.0, "system_s": 6.5, "queue_s": 1.5}
@@ -39,7 +41,7 @@ def _three() -> Dashboard:
     return _seen("dashboard 3")
 
 
-SEATS = ("the prompts are long", "the batch has too few seats", "the KV cache is full")
+SLOTS = ("the prompts are long", "the batch has too few slots", "the KV cache is full")
 MIXED = (
     "requests are preempted",
     "the batch is too large",
@@ -57,13 +59,13 @@ first = Question(
         "Dashboard 1. First tokens take many seconds. Name the cause that fits all of "
         "its numbers."
     ),
-    choices=SEATS,
+    choices=SLOTS,
     answer=lambda: float(_one()["queue_share"] > 0.5) + float(_one()["kv_peak"] > 0.9),
     why=lambda: (
         f"{_one()['queue_share']:.0%} of the time to the first token is queue time, so "
         "reading prompts is not what takes long; and the cache is "
         f"{_one()['kv_peak']:.0%} full at most, so memory is not what is missing. The "
-        "number that runs never exceeds two: --max-num-seqs 2. With more seats the "
+        "number that runs never exceeds two: --max-num-seqs 2. With more slots the "
         f"median is {si(_after('first-token', 1, 0, 'ttft_p50'), 's', 2)}."
     ),
     hints=(
@@ -81,7 +83,7 @@ second = Question(
     kind="predict",
     prompt=(
         "Dashboard 2. Since the last change the slowest percent of the gaps between "
-        "tokens is three times as long as before. Name the cause."
+        "tokens is four times as long as before. Name the cause."
     ),
     choices=MIXED,
     answer=lambda: (
@@ -107,7 +109,7 @@ third = Question(
     prompt=(
         "Dashboard 3. Twenty assistants, each with a system prompt of 6,000 tokens; "
         "tokens are looked up (the counter of queries grows), and none is found. The "
-        f"server has {num_blocks():,} KV blocks. Name the cause."
+        f"server has {blocks_with(VLLM_SLOTS):,} KV blocks. Name the cause."
     ),
     choices=FINDS,
     answer=lambda: (
@@ -118,7 +120,7 @@ third = Question(
         "Tokens are looked up, so caching is on. The gauge counts only blocks of "
         "requests under way, so it does not exclude eviction; counting does: between "
         f"two uses of a system prompt come about {FEW} requests, which take "
-        f"{_between():,} of {num_blocks():,} blocks. What is left: "
+        f"{_between():,} of {blocks_with(VLLM_SLOTS):,} blocks. What is left: "
         "each prompt opens with the time of day, so every block has a new name. With "
         "the time at the end, the median time to the first token falls from "
         f"{si(_three()['ttft_p50'], 's', 2)} to "
@@ -134,8 +136,9 @@ predict_memory = Question(
     name="symptoms.predict-memory",
     kind="predict",
     prompt=(
-        "An H100 serves 320 clients of Llama-3.1-8B whose answers have 1,500 tokens on "
-        "average, and requests are preempted all the time. vLLM's documentation names "
+        f"An H100 serves {CLIENTS} clients of Llama-3.1-8B whose answers have "
+        "1,500 tokens on average, and requests are preempted all the time. vLLM's "
+        "documentation names "
         "a larger --gpu-memory-utilization first; you raise it from "
         f"{float(MEMORY_SHARE):.2f} to {float(SHARE_NOW):.2f}. What "
         "happens to the number of preemptions?"
@@ -143,16 +146,16 @@ predict_memory = Question(
     choices=("nearly all are gone", "about half are left", "most of them are left"),
     answer=lambda: float(_left() > 0.2) + float(_left() > 0.65),
     why=lambda: (
-        f"{_left():.0%} are left. The server finds {_more_blocks():.0%} more blocks; "
-        "the clients together want nearly twice what there is."
+        f"{_left():.0%} are left. The server finds {more_blocks():.0%} more blocks; "
+        f"the clients together want {_wanted():.1f} times what there is."
     ),
     hints=(
         Hint(lambda: 0.0, "Two percent of 80 GB are less than 2 GB."),
         Hint(lambda: 1.0, "How many more blocks are two percent of the memory?"),
     ),
 )
-seats = Question(
-    name="symptoms.seats",
+slots = Question(
+    name="symptoms.slots",
     prompt=(
         f"A smaller GPU has {OWN_BLOCKS:,} KV blocks of {BLOCK} tokens. Its requests "
         f"have prompts of {OWN_PROMPT} tokens and answers of up to {OWN_ANSWER:,}. "
@@ -221,7 +224,7 @@ ran = Question(
         Hint(lambda: BENCHED["clients"] - _ran(), "Those are the ones that waited."),
         Hint(
             lambda: float(CALM["clients"]),
-            "It is more than those: with so many clients nobody waited for a seat.",
+            "It is more than those: with so many clients nobody waited for a slot.",
         ),
     ),
     why=lambda: (
@@ -254,9 +257,14 @@ def _between() -> int:
     return FEW * -(-(SYSTEM + QUESTION + ANSWER_MEAN) // BLOCK)
 
 
-def _more_blocks() -> float:
+def more_blocks() -> float:
     """Blocks that the larger share of the memory adds, of those before."""
-    return num_blocks(SHARE_NOW) / num_blocks() - 1
+    return blocks_with(VLLM_SLOTS, SHARE_NOW) / blocks_with(VLLM_SLOTS) - 1
+
+
+def _wanted() -> float:
+    """Tokens that all clients hold on average, of those that fit."""
+    return CLIENTS * (PROMPT + ANSWER) / (blocks_with(VLLM_SLOTS) * BLOCK)
 
 
 def _left() -> float:

@@ -12,7 +12,7 @@ from llmserve_lab.symptoms.storm import (
     BLOCKS,
     LETTERS,
     PROMPT,
-    SEATS,
+    SLOTS,
     frames,
     held_blocks,
     served,
@@ -25,14 +25,14 @@ Row = dict[str, Any]
 
 
 def storm() -> StepFigure:
-    """The same four requests with four seats and with two."""
-    logs = {name: _log(name) for name in SEATS}
+    """The same four requests with four slots and with two."""
+    logs = {name: _log(name) for name in SLOTS}
     four, two = logs
     moments = _moments(four)
-    longest = max(len(frames(name)) for name in SEATS)
+    longest = max(len(frames(name)) for name in SLOTS)
     return StepFigure(
         name="storm",
-        title="A preempted request is computed again; fewer seats avoid it",
+        title="A preempted request is computed again; fewer slots avoid it",
         scene=Scene(
             x=SceneAxis((0, longest), "iterations done"),
             y=SceneAxis(ROWS),
@@ -93,7 +93,7 @@ def _log(name: str) -> StepLog:
 
 
 def _width(name: str) -> float:
-    return max(len(frames(each)) for each in SEATS) / BLOCKS
+    return max(len(frames(each)) for each in SLOTS) / BLOCKS
 
 
 def _memory(name: str, at: int) -> dict[int, Row]:

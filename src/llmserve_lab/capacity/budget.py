@@ -1,0 +1,67 @@
+"""A smaller token budget: what it would change of the page's goodputs and its plan.
+
+Iterations of few rows replay their launches, which the page's budget does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import ceil
+
+import numpy as np
+
+from llmserve_lab import running_example
+from llmserve_lab.capacity import day
+from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.runs import most_of_the_trace
+from llmserve_lab.capacity.triangle import LEVEL, LOADS, served
+from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, priced
+from llmserve_lab.disaggregation.goodput import rate_kept
+from llmserve_lab.engine import Chunked, IterationCost, Pool
+
+ROWS = GRAPH_ROWS
+RATES = np.arange(8.0, 22.1, 1.0)  # requests per second
+
+
+def pool_of(cost: IterationCost) -> Pool:
+    """The page's replica under the smaller budget."""
+    return Pool(cost, Chunked(ROWS))
+
+
+def usual_goodput(cost: IterationCost) -> float:
+    """Goodput of the usual load under the smaller budget, on straight lines."""
+    level = {"ttft_s": LEVEL.ttft_s, "tpot_s": LEVEL.tpot_s}
+    shares = [
+        served(LOADS[0], rate, pool_of(cost)).slo_attainment(**level)
+        for rate in RATES.tolist()
+    ]
+    return round(rate_kept(RATES.tolist(), shares), 1)
+
+
+def compared() -> dict[str, float]:
+    """As it is stored: goodputs under the smaller budget."""
+    return {
+        "usual_per_s": usual_goodput(priced(ROWS)),
+        "not_replayed_per_s": usual_goodput(running_example.cost()),
+        "hour_per_s": round(most_of_the_trace(one=pool_of(priced(ROWS))), 2),
+    }
+
+
+@dataclass(frozen=True)
+class SmallBudget:
+    """Goodputs with 512 tokens an iteration, and what the plan makes of them."""
+
+    usual_per_s: float
+    not_replayed_per_s: float
+    hour_per_s: float
+
+    def replicas(self, factor: float) -> int:
+        """Those for the day's peak and a spare, if the engine is too fast by this."""
+        return ceil(day.HIGHEST * factor / self.hour_per_s) + 1
+
+
+@cache
+def small_budget() -> SmallBudget:
+    """The stored goodputs."""
+    return SmallBudget(**recorded()["budget"])
