@@ -5,7 +5,8 @@ is the machine that the rows were fitted with, beside the datasheet's.
 """
 
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
-from llmserve_lab.validation.bands import band, datasheet_bound, spread
+from llmserve_lab.validation.bands import NEAREST, band, datasheet_bound, spread
+from llmserve_lab.validation.cache_blocks import working_space
 from llmserve_lab.validation.constants import (
     DATASHEET,
     ServingConstants,
@@ -19,6 +20,7 @@ from llmserve_lab.validation.setting import Setting
 
 __all__ = [
     "DATASHEET",
+    "NEAREST",
     "Band",
     "ErrorScore",
     "Limit",
@@ -39,4 +41,5 @@ __all__ = [
     "sort_rows",
     "spread",
     "stored",
+    "working_space",
 ]
