@@ -117,8 +117,8 @@ def iteration() -> Table:
             "Bytes, FLOPs and messages of one GPU of the four; counts are means over "
             "the iterations in which a request gets its tokens, and some of the "
             f"{example.CLIENTS} clients then wait for their prompts. Read are all "
-            "weights but the embedding table, the output head in 16 bits; computed are "
-            "the layers, without the head, which other pages count for each row.",
+            "weights but the embedding table; computed are the layers, without the "
+            "output head.",
         ),
     )
 
