@@ -106,6 +106,21 @@ def cost() -> IterationCost:
     return served_by(model(), device())
 
 
+def fitted_row_s() -> float:
+    """Seconds to compute a row by the fit's own count, which leaves out the LM head.
+
+    The pages count the LM head for each row, as a decode needs it and the rows of a
+    prompt do not; in all else both are one machine.
+    """
+    head = model().vocab * model().d_model
+    return cost().row_s * (1 - head / model().params_active)
+
+
+def head_s(rows: int = PROMPT) -> float:
+    """Seconds that a prompt takes longer because its rows meet the LM head, too."""
+    return rows * (cost().row_s - fitted_row_s())
+
+
 @cache
 def datasheet() -> IterationCost:
     """Model and GPU if all of the datasheet were reached and nothing else took time."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from llmserve_lab import validation
 from llmserve_lab.catalog import Cited
+from llmserve_lab.catalog.evidence.servers import VLLM_GRAPH_ROWS
 from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.running_example import PROMPT, cost, model, setting
 
@@ -13,7 +14,7 @@ LONG = 96 * 1024  # tokens of a long prompt; it fits the model's maximum context
 DECODES = 5  # requests that write their answers when the long prompt arrives
 BOOK_ARRIVES_S = 1.0  # after the others
 TARGET_S = 0.1  # longest gap between two tokens that a reader should see
-GRAPH_ROWS = 512  # the most rows that vLLM records launches for, on this GPU
+GRAPH_ROWS = int(VLLM_GRAPH_ROWS.value)  # the most that launches are recorded for
 
 
 def served(machine: IterationCost | None = None) -> dict[str, Cited | float]:

@@ -47,8 +47,8 @@ TERMS = (
     ),
     Term(
         "iteration",
-        "One pass through all layers for all requests that take part; the step "
-        "of a serving engine.",
+        "One pass through all layers for all requests that take part; also a pass "
+        "or a step.",
         "continuous_batching",
         (
             "engine step",
@@ -103,7 +103,7 @@ TERMS = (
     ),
     Term(
         "slot",
-        "A place in the batch, for one request.",
+        "A place in the batch, for one request; also a seat.",
         "continuous_batching",
         ("max_num_seqs",),
         marked=False,
@@ -196,7 +196,8 @@ TERMS = (
     ),
     Term(
         "goodput",
-        "Throughput that keeps the promised latencies.",
+        "Requests per second that keep the promised latencies; of a deployment, the "
+        "largest rate at which nine in ten keep them.",
         "continuous_batching",
         ("SLO attainment",),
     ),

@@ -23,7 +23,7 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.quantization import formulas as f
 from llmserve_lab.quantization.schemes import scheme
 from llmserve_lab.running_example import device, model, served_by
-from llmserve_lab.validation.protocol import RESERVED
+from llmserve_lab.validation.cache_blocks import working_space
 
 WIDE = "bf16"
 # In which format the tensor cores multiply weights of each; None: weight-only.
@@ -193,7 +193,7 @@ def room_bytes(gpu: Accelerator) -> float:
 
 def buffers_bytes() -> float:
     """Bytes of the memory's share that vLLM keeps for activations and graphs."""
-    return float(RESERVED)
+    return working_space()
 
 
 def room_line(cost: IterationCost, *, context: int) -> str:

@@ -35,7 +35,7 @@ def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
 def prompt_terms(prompt: int = PROMPT) -> dict[str, float]:
     """Seconds of an iteration that reads one prompt, as served (fitted), by term.
 
-    The fit prices every row alike, the LM head included.
+    The machine multiplies every row alike, the LM head included.
     """
     machine, load = cost(), IterationLoad.of(chunk=prompt)
     longer = max(load.rows * machine.row_s, machine.weights_s)

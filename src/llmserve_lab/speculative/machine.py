@@ -13,6 +13,7 @@ from statistics import median
 import numpy as np
 
 from llmserve_lab import catalog, running_example
+from llmserve_lab.catalog.evidence.servers import VLLM_GRAPH_ROWS
 from llmserve_lab.catalog.evidence.speculation import (
     CURVES,
     EAGLE_3_VOCAB,
@@ -34,9 +35,11 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.running_example import ANSWER, PROMPT
+from llmserve_lab.validation.cache_blocks import working_space
 from llmserve_lab.validation.drafts import DraftFit, fitted
 
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
+GRAPH_ROWS = int(VLLM_GRAPH_ROWS.value)  # of a check whose launches are recorded
 MOST = 8  # drafts of a chain that are tried
 POORER = (0.7, 0.6)  # chances of the first draft of guessers worse than the usual
 UNSEEN = Unmeasured("only whole rounds were measured", True)
@@ -210,6 +213,20 @@ def break_even(n_draft: int, law: Acceptance, source: str) -> int | None:
     return None
 
 
+def break_even_unrecorded(n_draft: int, law: Acceptance, source: str) -> int | None:
+    """The same if checks of more rows than are recorded launch one by one.
+
+    Then such a check pays for launches as an iteration with a prompt does.
+    """
+    more_s = running_example.cost().prompt_s
+    for batch in range(1, fits(source) + 1):
+        unrecorded = batch * (n_draft + 1) > GRAPH_ROWS
+        spent_s = round_s(batch, n_draft, source) + unrecorded * more_s
+        if law.tokens(n_draft) * plain_s(batch) < spent_s:
+            return batch
+    return None
+
+
 def engine_gain(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
     """Speedup in the engine: time per token without drafts over that with them.
 
@@ -238,5 +255,5 @@ def fits(source: str) -> int:
     more = draft.kv_bytes_per_token if draft else 0.0
     weights = draft.weight_bytes if draft and source == SMALL else 0.0
     both = replace(target, kv_bytes_per_token=target.kv_bytes_per_token + more)
-    blocks = both.kv_blocks(reserved_bytes=weights)
+    blocks = both.kv_blocks(reserved_bytes=weights + working_space())
     return blocks // -(-(PROMPT + ANSWER) // 16)

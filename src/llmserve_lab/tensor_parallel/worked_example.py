@@ -173,12 +173,15 @@ def second_shot_rows(ranks: int = 4) -> float:
     return second_shot_bytes(ranks) / row_bytes()
 
 
-def cached_tokens(n_gpus: int) -> int:
-    """Tokens of cache that Llama-3.1-70B leaves room for on so many H100s."""
+def cached_tokens(n_gpus: int, kept_bytes: float | None = None) -> int:
+    """Tokens of cache that Llama-3.1-70B leaves room for on so many H100s.
+
+    Each GPU keeps ``kept_bytes`` beside weights and cache, by default what a server of
+    this model on four of them kept.
+    """
+    kept = float(reserve_bytes()) if kept_bytes is None else kept_bytes
     blocks = served_by(MODEL, DEVICE, tp=n_gpus).kv_blocks(
-        utilisation=UTILISATION,
-        block_tokens=BLOCK_TOKENS,
-        reserved_bytes=float(reserve_bytes()),
+        utilisation=UTILISATION, block_tokens=BLOCK_TOKENS, reserved_bytes=kept
     )
     return blocks * BLOCK_TOKENS
 

@@ -14,7 +14,8 @@ True
 """
 
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
-from llmserve_lab.validation.bands import band, datasheet_bound, spread
+from llmserve_lab.validation.bands import NEAREST, band, datasheet_bound, spread
+from llmserve_lab.validation.cache_blocks import working_space
 from llmserve_lab.validation.constants import (
     DATASHEET,
     ServingConstants,
@@ -28,6 +29,7 @@ from llmserve_lab.validation.setting import Setting
 
 __all__ = [
     "DATASHEET",
+    "NEAREST",
     "Band",
     "ErrorScore",
     "Limit",
@@ -48,4 +50,5 @@ __all__ = [
     "sort_rows",
     "spread",
     "stored",
+    "working_space",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from llmserve_lab.catalog.evidence.servers import VLLM_GRAPH_ROWS
 from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
@@ -72,3 +73,12 @@ def one_pass_s(lengths: Sequence[int], cost: IterationCost) -> float:
     for length in lengths:
         load = load.plus(IterationLoad.of(chunk=length))
     return cost.seconds(load)
+
+
+def recorded_s(length: int, cost: IterationCost) -> float:
+    """Seconds of a prompt alone where launches of few rows are recorded and replayed.
+
+    Then a pass of up to so many rows launches as cheaply as one without a prompt.
+    """
+    saved_s = cost.prompt_s if length <= VLLM_GRAPH_ROWS.value else 0.0
+    return one_pass_s([length], cost) - saved_s

@@ -70,6 +70,13 @@ VLLM_MAX_SEQS = _default(1024, "request")
 VLLM_SMALL_BUDGET = Cited(
     2048, "token", "convention", "vLLM 0.33.0, docs/configuration/optimization.md"
 )
+# Rows of the largest iteration whose launches are recorded; twice the slots, if fewer.
+VLLM_GRAPH_ROWS = Cited(
+    512,
+    "token",
+    "convention",
+    "vLLM 0.33.0, max_cudagraph_capture_size in vllm/config/vllm.py",
+)
 VLLM_BLOCK = Cited(16, "token", "convention", "vLLM 0.33.0, vllm/config/cache.py")
 # What a server takes of the memory on every page, as those whose blocks are counted.
 MEMORY_SHARE = Cited(

@@ -116,8 +116,8 @@ def iteration() -> Table:
         notes=(
             "Bytes, FLOPs and messages of one GPU of the four; counts are means over "
             "the iterations in which a request gets its tokens, and some of the "
-            f"{example.CLIENTS} clients then wait for their prompts. All weights are "
-            "read; computed are the layers, without the input embedding and the "
+            f"{example.CLIENTS} clients then wait for their prompts. Read are all "
+            "weights but the embedding table; computed are the layers, without the "
             "output head.",
         ),
     )
