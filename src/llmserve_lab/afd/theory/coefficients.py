@@ -76,7 +76,14 @@ def slopes_table() -> Table:
     fitted = ascend()
     ratios = (fitted[f"a_{part}"] / fitted["a_attn"] for part in ("ffn", "comm"))
     rows.append(("DeepSeek-V3 on Ascend 910C, fitted", *3 * ("–",), *_digits(*ratios)))
-    columns = ("one layer", "a_A (ns)", "a_F (ns)", "a_C (ns)", "a_F/a_A", "a_C/a_A")
+    columns = (
+        "one layer",
+        "attention, a token (ns)",
+        "FFN, a request (ns)",
+        "wire, a request (ns)",
+        "FFN over attention",
+        "wire over attention",
+    )
     note = (
         f"Datasheet peaks, {EXPERTS_PER_CARD} experts a card, one drafted token. "
         "Attention by reading alone: where a drafted token doubles the arithmetic on "

@@ -24,7 +24,7 @@ def reached() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (above, below) = plt.subplots(
-        2, 1, figsize=(4.6, 3.3), height_ratios=(1.3, 1)
+        2, 1, figsize=(4.5, 3.3), height_ratios=(1.3, 1)
     )
     _roofs(above)
     _shares(below)
