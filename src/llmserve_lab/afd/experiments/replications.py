@@ -140,13 +140,8 @@ def laws_table(bundle: Bundle, *, ratio: int, most: int, n_requests: int) -> Tab
         errors = (f"{part / seen - 1:+.1%}" for part in parts)
         rows.append((name, f"{law.slot().theta:.0f}", f"{seen / 1e3:.0f}", *errors))
     columns = (
-        "law of answers",
-        "tokens in a slot",
-        "simulated",
-        "by the means",
-        "by tokens in a slot",
-        "our rule",
-    )
+        "law of answers", "in a slot", "simulated", "by means", "by slot", "our rule"
+    )  # fmt: skip
     caption = f"Other laws with the same means, r = {ratio}"
     note = "Simulated: tokens per 1,000 cycles and instance; then errors of rules."
     return Table(caption, columns, rows, notes=(note,))

@@ -82,7 +82,7 @@ def layouts() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (bits, line) = plt.subplots(
-        1, 2, figsize=(4.75, 2.8), sharey=True, width_ratios=(1.15, 1)
+        1, 2, figsize=(4.75, 2.6), sharey=True, width_ratios=(1.15, 1)
     )
     for row, each in enumerate(FORMATS.values()):
         left = 0
@@ -129,7 +129,7 @@ def groups() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (few, eight) = plt.subplots(
-        1, 2, figsize=(4.75, 2.9), sharey=True, width_ratios=(3.4, 1)
+        1, 2, figsize=(4.75, 2.7), sharey=True, width_ratios=(3.4, 1)
     )
     bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, *GROUP_SIZES))]
     for num, (name, ink, way) in MATRICES.items():
