@@ -131,7 +131,7 @@ def deadlines() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     due = np.arange(10.0, 50.1, 0.5)
-    figure, axes = plt.subplots(figsize=(4.75, 2.2))
+    figure, axes = plt.subplots(figsize=(4.75, 2.1))
     for ep, ink, at, (across, up, side) in GROUP_LABELS:
         axes.plot(due, written(layer_time.in_turn_s, ep, due), color=ink.light)
         fast, slow = (

@@ -91,7 +91,7 @@ def exchange() -> StaticFigure:
     """Published times of dispatch and combine against the model's, by group size."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.75, 2.0))
+    figure, axes = plt.subplots(figsize=(4.75, 1.9))
     start_s, found = exchange_time.start_s(), exchange_time.compared()
     ways = {"combine": ("s", VERMILLION), "dispatch": ("o", BLUE)}
     for way, (marker, ink) in ways.items():

@@ -129,7 +129,7 @@ def groups() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (few, eight) = plt.subplots(
-        1, 2, figsize=(4.75, 2.7), sharey=True, width_ratios=(3.4, 1)
+        1, 2, figsize=(4.75, 2.9), sharey=True, width_ratios=(3.4, 1)
     )
     bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, *GROUP_SIZES))]
     for num, (name, ink, way) in MATRICES.items():
