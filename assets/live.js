@@ -158,14 +158,21 @@
       return words ? words[value] : si(value, this.data.units[name], shown);
     }
 
+    /* What is said in place of the numbers, where the settings ask for what cannot be. */
+    refusal() {
+      const { refusal } = this.data;
+      return refusal && this.view.signal(refusal.signal) < refusal.least ? refusal : null;
+    }
+
     show() {
+      const refused = this.refusal();
       this.inputs.forEach((input, i) => this.label(input, this.labels[i]));
       for (const output of this.outputs) {
         const name = output.dataset.readout;
         output.dataset.value = String(this.view.signal(name));
-        write(output, this.text(name));
+        write(output, refused ? refused.says : this.text(name));
       }
-      const sentence = this.data.sentence.replace(/\{(\w+)(?::(\d+))?\}/g,
+      const sentence = (refused ?? this.data).sentence.replace(/\{(\w+)(?::(\d+))?\}/g,
         (_, name, digits) => this.text(name, digits && Number(digits)));
       write(this.caption, sentence);
       window.llmserveProvenance?.followBands(this.root);

@@ -129,7 +129,8 @@
   function hintFor(data, value, text) {
     const near = ([off]) => Math.abs(value - off) <= data.hint_tol * Math.abs(off);
     const hint = data.hints.find(near)?.[1] ?? "";
-    return hint === say().prefix && text.includes(",") ? say().thousands : hint;
+    const byThousands = [say().prefix, say().quotient].includes(hint);
+    return byThousands && text.includes(",") ? say().thousands : hint;
   }
 
   /* A prediction is answered with both numbers and how far they are apart. */

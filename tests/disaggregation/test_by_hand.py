@@ -89,8 +89,11 @@ def test_the_page_decides_nothing_within_ten_percent() -> None:
     assert all(abs(worked.advantage(each) - 1) < 0.1 for each in looser)
     reached = figures.promises().goal
     assert reached is not None
-    assert not reached.reached(one_shared_rate=53.3, two_best_pools_rate=67.5)
-    assert reached.reached(one_shared_rate=81.8, two_best_pools_rate=77.9)
+    fits = {"two_decode_batch": 112.0}
+    assert not reached.reached(one_shared_rate=53.3, two_best_pools_rate=67.5, **fits)
+    assert reached.reached(one_shared_rate=81.8, two_best_pools_rate=77.9, **fits)
+    none = {"two_decode_batch": 0.9}
+    assert not reached.reached(one_shared_rate=0.2, two_best_pools_rate=0.2, **none)
 
 
 def test_the_router_s_requests_come_from_as_many_prefill_gpus_as_they_take() -> None:

@@ -22,7 +22,7 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.latex import _upright
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.registry import formulas
-from llmserve_lab.formula.text import si
+from llmserve_lab.formula.text import PLURALS, si
 from tests.counted import (
     COUNTED,
     KINDS,
@@ -145,9 +145,27 @@ def test_worked_shows_number_and_unit_of_every_term(formula: Formula) -> None:
             assert term.value == 1 or term.symbol in worked.latex
             continue
         assert value is not None
-        assert _upright(si(value, term.unit)) in worked.latex
+        above, _, below = term.unit.partition("/")
+        if value == 1 and above in PLURALS:
+            continue  # one of what is counted may be left out as a factor
+        units = {term.unit, above if below in ("layer", "request") else term.unit}
+        assert any(_upright(si(value, unit)) in worked.latex for unit in units)
     assert worked.value == result
     assert repr(worked) == f"{formula.name} = {si(result, formula.result.unit)}"
+
+
+@every_formula
+@pytest.mark.parametrize("each", ["layer", "request"])
+def test_worked_says_per_layer_only_where_layers_are_counted(
+    formula: Formula, each: str
+) -> None:
+    """Otherwise nothing would cancel it, and a sum would have two units."""
+    values, _ = samples(formula)[0]
+    middle = formula.worked(**values).latex.split("&=")[2]
+    if re.search(rf"/{each}\b", middle):
+        above = "|".join((rf"[\d}}]\\,\\mathrm{{{each}s?[}}/\\]", rf"cdot{{}}{each}"))
+        below = formula.result.unit.partition("/")[2]
+        assert each in below or re.search(above, middle), middle
 
 
 def test_a_count_for_every_formula_and_no_other(

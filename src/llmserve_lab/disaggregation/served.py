@@ -136,11 +136,12 @@ def commands() -> str:
             f"# {name}, on GPU {gpu}",
             f"CUDA_VISIBLE_DEVICES={gpu} VLLM_NIXL_SIDE_CHANNEL_PORT={5600 + gpu} \\",
             f"vllm serve meta-llama/Llama-3.1-8B --port {port} \\",
-            f"    --kv-transfer-config '{transfer}' &",
+            "    --kv-transfer-config \\",
+            f"    '{transfer}' &",
         ]
     # Five hundred numbers fill many blocks; a prompt of a few tokens fills none.
     model, numbers = "meta-llama/Llama-3.1-8B", """'"$(seq -s, 500)"'"""
-    asked = f'{{"model": "{model}", "prompt": "{numbers}", "max_tokens": 8}}'
+    asked = f'"model": "{model}", "max_tokens": 8,'
     router = "tests/v1/kv_connector/nixl_integration/toy_proxy_server.py"
     lines += ["# wait until both have loaded, then the router"]
     for port in ports.values():
@@ -151,7 +152,8 @@ def commands() -> str:
         "    --decoder-hosts localhost --decoder-ports 8200 &",
         "# a first request, through both",
         "curl localhost:8192/v1/completions -H 'Content-Type: application/json' \\",
-        f"    -d '{asked}'",
+        f"    -d '{{{asked}",
+        f'         "prompt": "{numbers}"}}\'',
         "# were bytes sent?",
         "curl -s localhost:8200/metrics | grep vllm:nixl_bytes_transferred_sum",
     ]

@@ -162,7 +162,7 @@ def _drawn(*reports: tuple[str, Report]) -> StaticFigure:
     from llmserve_lab.extras import matplotlib
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(5.6, 3.4))
+    figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(4.75, 3.4))
     for name, report in reports:
         ink = INKS[name]
         dash = (0, ink.dash) if ink.dash else "-"

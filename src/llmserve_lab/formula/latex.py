@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula import evaluate
+from llmserve_lab.formula.blackboard import arranged, without
 from llmserve_lab.formula.breaking import aligned
 from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.html import display
 from llmserve_lab.formula.names import quantity, rank
 from llmserve_lab.formula.origin import Computed, small_print
 from llmserve_lab.formula.quantity import Coefficient, Quantity
-from llmserve_lab.formula.text import plain, si
+from llmserve_lab.formula.text import PLURALS, plain, si
 
 if TYPE_CHECKING:
     import sympy
@@ -55,11 +57,13 @@ def worked(formula: Equation, values: Mapping[str, Any], *, digits: int) -> Work
             f"got arrays of shape {value.shape}"
         )
     inner = {**_intermediate(formula, values), **values}
+    ones = _ones(formula, inner)
+    quiet = _quiet(formula, ones)
     numbers = {
-        name: _number(term, inner.get(name), digits)
+        name: _number(term, inner.get(name), digits, quiet)
         for name, term in formula.terms.items()
     }
-    middle = print_latex(formula.teaching, numbers, dots=True)
+    middle = print_latex(formula.teaching, numbers, dots=True, ones=ones)
     shown = si(value, formula.result.unit, digits)
     steps = [
         print_latex(formula.teaching, _symbols(formula)),
@@ -104,11 +108,52 @@ def _symbols(formula: Equation) -> dict[str, str]:
     return {name: term.symbol for name, term in formula.terms.items()}
 
 
-def _number(term: Quantity, value: Any, digits: int) -> str:
+def _ones(formula: Equation, values: Mapping[str, Any]) -> frozenset[str]:
+    """The terms that count things of which there is one: as a factor it says nothing.
+
+    One of what the result counts is said.
+    """
+    kept, _ = _sides(formula.result.unit)
+    terms = formula.terms.items()
+    return frozenset(
+        name
+        for name, term in terms
+        if not isinstance(term, Coefficient)
+        and PLURALS.issuperset(_sides(term.unit)[0])
+        if not kept & _sides(term.unit)[0] and float(term.checked(values[name])) == 1
+    )
+
+
+def _quiet(formula: Equation, ones: Collection[str]) -> frozenset[str]:
+    """Of layers and requests those below a line that no other term counts.
+
+    In a formula for one layer "per layer" says nothing, and added to what has none it
+    would be another unit.
+    """
+    counted = set(_sides(formula.result.unit)[1])
+    for name, term in formula.terms.items():
+        if name not in ones and not isinstance(term, Coefficient):
+            counted |= _sides(term.unit)[0]
+    return frozenset({"layer", "request"} - counted)
+
+
+def _sides(unit: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of a unit above and below the line."""
+    above, _, below = unit.partition("/")
+    names = (re.findall(r"[A-Za-z]+", side) for side in (above, below))
+    first, second = (frozenset(side) for side in names)
+    return first, second
+
+
+def _number(
+    term: Quantity, value: Any, digits: int, quiet: Collection[str] = ()
+) -> str:
     """A number with its unit; the plain number where it is a coefficient."""
     if isinstance(term, Coefficient):
         return term.symbol if value is None else _upright(plain(value, digits))
-    return _upright(si(float(term.checked(value)), term.unit, digits))
+    above, _, below = term.unit.partition("/")
+    unit = above if below in quiet else term.unit
+    return _upright(si(float(term.checked(value)), unit, digits))
 
 
 def _upright(shown: str) -> str:
@@ -123,13 +168,17 @@ def _upright(shown: str) -> str:
 
 
 def print_latex(
-    expr: sympy.Expr, names: Mapping[str, str], *, dots: bool = False
+    expr: sympy.Expr,
+    names: Mapping[str, str],
+    *,
+    dots: bool = False,
+    ones: Collection[str] = (),
 ) -> str:
     """Print ``expr`` with each symbol written as ``names`` says.
 
     Symbols are ordered as in the notation table, not by the alphabet: each is replaced
-    by a stand-in whose name is its rank there. A coefficient of one is left out.
-    Numbers have ``dots`` between them.
+    by a stand-in whose name is its rank there. A coefficient of one is left out, and so
+    is what ``ones`` names, where it is a factor. Numbers have ``dots`` between them.
     """
     import sympy
 
@@ -137,10 +186,12 @@ def print_latex(
         symbol: sympy.Symbol(f"x{rank(symbol.name):04d}")
         for symbol in expr.free_symbols
     }
+    counted = {stand_ins[symbol] for symbol in stand_ins if symbol.name in ones}
     texts = {stand_ins[symbol]: names[symbol.name] for symbol in expr.free_symbols}
-    ones = {s: 1 for s in stand_ins if _is_one(s.name, names[s.name])}
+    swaps = stand_ins | {s: 1 for s in stand_ins if _is_one(s.name, names[s.name])}
     settings = {"symbol_names": texts, "mul_symbol": "dot" if dots else None}
-    return str(_printer()(settings).doprint(expr.xreplace(stand_ins | ones)))
+    shown = without(arranged(expr.xreplace(swaps)), counted)
+    return str(_printer()(settings).doprint(shown))
 
 
 def _is_one(name: str, printed: str) -> bool:

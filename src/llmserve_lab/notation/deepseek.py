@@ -72,7 +72,7 @@ absorb_rows = Positive(
     "new rows from which making keys and values is cheaper",
 )
 quadratic_prompt = Positive(
-    r"s_{\square}",
+    r"s_{\mathrm{quad}}",
     "token/request",
     "prompt whose pairs cost as much as its weight products",
 )

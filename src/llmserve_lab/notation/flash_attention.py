@@ -71,7 +71,7 @@ bytes_sum = Positive(
     r"\operatorname{acc}_b", "byte/element", "bytes per number of a running sum"
 )
 square_bytes = Positive(
-    r"M_{\square}", "byte", "bytes of the scores of a layer, all pairs and heads"
+    r"M_{\mathrm{quad}}", "byte", "bytes of the scores of a layer, all pairs and heads"
 )
 row_tiles = Count(r"T_q", "dimensionless", "tiles of queries in a prompt")
 keys_read = Positive(

@@ -50,7 +50,7 @@ overtake_prompt = Quantity(
     "prompt from which attention does more FLOPs than the linear layers",
 )
 overtake_square = Positive(
-    r"s_{\times}^{\square}",
+    r"s_{\times}^{\mathrm{quad}}",
     "token/request",
     "the same if whole squares are computed, not triangles",
 )

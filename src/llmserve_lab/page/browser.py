@@ -33,6 +33,7 @@ def tables(version: str) -> dict[str, Any]:
             "unchosen": judge.UNCHOSEN,
             "unreadable": judge.UNREADABLE,
             "prefix": judge.PREFIX,
+            "quotient": judge.QUOTIENT,
             "thousands": judge.THOUSANDS,
         },
         "text": {

@@ -7,6 +7,8 @@ theme, says in a sentence what it shows, and is the same byte for byte on every 
 from __future__ import annotations
 
 import io
+import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +22,10 @@ from llmserve_lab.page.svg import tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH, HEIGHT = 5.6, 3.3  # inches, small enough that the text is legible on a phone
+WIDTH, HEIGHT = 4.75, 3.3  # inches, small enough that the text is legible on a phone
+LEAST = 9.0  # CSS pixels of the smallest text, on the narrowest screen
+PHONE = 329  # CSS pixels that a drawing has on a phone of 390, and two more
+SIZES = re.compile(r"\bfont(?:-size)?[:=][^;\"]*?([\d.]+)(?:px|\")")
 
 
 def style() -> Any:
@@ -47,7 +52,8 @@ def style() -> Any:
         "grid.color": GRID.light,
         "grid.linewidth": 0.75,
         "legend.frameon": False,
-        "legend.handlelength": 3.0,
+        "legend.columnspacing": 1.3,
+        "legend.handlelength": 2.3,
         "lines.linewidth": 1.7,
         "savefig.transparent": True,
         "svg.fonttype": "none",
@@ -108,10 +114,31 @@ class StaticFigure:
         svg = themed(tidy(self.svg, prefix=key, decimals=1))
         head = number_of_figure(self.name) + escape(self.title)
         title = tag("p", head, class_="live-title") if head else ""
+        wide = needs(svg)
         picture = tag(
-            "div", svg, class_="live-picture", role="img", aria_label=self.sentence
+            "div",
+            svg.replace("max-width", f"min-width: {wide}px; max-width", 1)
+            if wide
+            else svg,
+            class_="live-picture wide" if wide else "live-picture",
+            role="img",
+            aria_label=self.sentence,
+            tabindex="0" if wide else None,
         )
         caption = tag("figcaption", escape(self.sentence))
         attributes = {"class_": "static", "id": key, "style": ON_WHITE}
         inside = f"{title}\n{picture}\n{alone(svg)}\n{caption}"
         return tag("figure", inside, **attributes)
+
+
+def needs(svg: str) -> int:
+    """Pixels below which a drawing's text is too small to read; 0 if a phone has them.
+
+    Where a screen has less, the drawing scrolls.
+    """
+    head = re.search(r'viewBox="0 0 ([\d.]+) ', svg)
+    sizes = [float(size) for size in SIZES.findall(svg)]
+    if head is None or not sizes:
+        return 0
+    wide = math.ceil(LEAST / min(sizes) * float(head[1]))
+    return wide if wide > PHONE else 0

@@ -139,7 +139,9 @@ def laws_table(bundle: Bundle, *, ratio: int, most: int, n_requests: int) -> Tab
         parts = (by_mean, one.paper[ratio - 1], one.ours[ratio - 1])
         errors = (f"{part / seen - 1:+.1%}" for part in parts)
         rows.append((name, f"{law.slot().theta:.0f}", f"{seen / 1e3:.0f}", *errors))
-    columns = ("law of answers", "θ", "simulated", "by μ_s + μ_D", "by θ", "our rule")
+    columns = (
+        "law of answers", "in a slot", "simulated", "by means", "by slot", "our rule"
+    )  # fmt: skip
     caption = f"Other laws with the same means, r = {ratio}"
     note = "Simulated: tokens per 1,000 cycles and instance; then errors of rules."
     return Table(caption, columns, rows, notes=(note,))

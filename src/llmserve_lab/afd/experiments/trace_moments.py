@@ -94,6 +94,9 @@ def traces_table() -> Table:
         theta, guess = each.slot_tokens(), each.by_means()
         cells = (f"{each.spread():.2f}", f"{guess:,.0f}", f"{theta:,.0f}")
         rows.append((each.name, *cells, f"{guess / theta - 1:+.1%}"))
-    columns = ("trace", "spread of answers", "μ_s + μ_D", "θ", "by means is off by")
-    notes = ("Spread: standard deviation over mean; geometric answers have 1.",)
+    columns = ("trace", "spread of answers", "by means", "in a slot", "means off by")
+    notes = (
+        "Spread: standard deviation over mean; geometric answers have 1. "
+        "By means: mean prompt plus mean answer.",
+    )
     return Table("Tokens in a slot, three services", columns, rows, notes=notes)

@@ -48,7 +48,7 @@ def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     one = steady(n_requests=n_requests, n_seeds=n_seeds)
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.6, 5.6), sharex=True)
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.75, 5.6), sharex=True)
     rates(upper, one)
     waits(lower, one)
     over_ratio(lower, 32)
@@ -73,7 +73,7 @@ def ablations(*, n_requests: int = 300) -> StaticFigure:
     """Figures 6 and 7 of the paper: batches, and lengths of prompts and answers."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.6, 6.2), sharex=True)
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.75, 6.2), sharex=True)
     batches = {
         f"B = {b}": (paper_setup.made(1, batch=b), paper_setup.law())
         for b in (128, 256, 512)
@@ -168,7 +168,7 @@ def latencies() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     made = paper_setup.made(1)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(5.6, 2.6), sharey=True)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(4.75, 2.6), sharey=True)
     tokens, requests = np.array([0.0, 4e5]), np.array([0.0, 8192.0])
     left.plot(tokens / 1e3, made.attn(tokens) * 1e6, color=BLUE.light, linestyle="-")
     right.plot(requests, made.ffn(requests) * 1e6, color=VERMILLION.light)

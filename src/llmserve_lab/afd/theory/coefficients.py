@@ -76,8 +76,11 @@ def slopes_table() -> Table:
     fitted = ascend()
     ratios = (fitted[f"a_{part}"] / fitted["a_attn"] for part in ("ffn", "comm"))
     rows.append(("DeepSeek-V3 on Ascend 910C, fitted", *3 * ("–",), *_digits(*ratios)))
-    columns = ("one layer", "a_A (ns)", "a_F (ns)", "a_C (ns)", "a_F/a_A", "a_C/a_A")
+    columns = (
+        "one layer", "attention", "FFN", "wire", "FFN/attention", "wire/attention"
+    )  # fmt: skip
     note = (
+        "In ns: attention for a token, FFN and wire for a request. "
         f"Datasheet peaks, {EXPERTS_PER_CARD} experts a card, one drafted token. "
         "Attention by reading alone: where a drafted token doubles the arithmetic on "
         "each latent, computing takes longer than this on an H800. Wire: the link "

@@ -191,9 +191,9 @@ KIMI_K2_1T = ModelShape(
     },
 )
 TINY_512 = ModelShape(
-    name="the articles' 512-wide model",
+    name="a small model, 512 wide",
     key="tiny-512",
-    source="articles 03 and 04; they give no vocabulary, so 1,000 is ours",
+    source="the example of two sources; they give no vocabulary, so 1,000 is ours",
     n_layers=8,
     d_model=512,
     vocab=1000,

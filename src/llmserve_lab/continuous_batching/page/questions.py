@@ -244,7 +244,9 @@ chunk_fits = Question(
     rel_tol=0.03,
     hints=(Hint(lambda: fits(0), "So many fit at the start of the prompt."),),
     why=lambda: (
-        f"{f.SERVED_CHUNK_FITS.link}, rounded down, gives {si(fits(FAR), 'token')}; at "
-        f"the start of the prompt {si(fits(0), 'token')} would fit."
+        "The time that is left beside weights, decodes and the prefix that is read "
+        f"again, over the time of a row ({f.SERVED_CHUNK_FITS.link}), rounded down: "
+        f"{si(fits(FAR), 'token')}; at the start of the prompt "
+        f"{si(fits(0), 'token')} would fit."
     ),
 )

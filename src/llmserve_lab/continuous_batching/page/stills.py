@@ -146,7 +146,7 @@ def heartbeat(report: Report, title: str) -> StaticFigure:
     """Every iteration of a run as a bar, as wide as it lasts and as high."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.2))
+    figure, axes = plt.subplots(figsize=(4.75, 2.2))
     shown = beats(report)
     floor_s = min(beat.gap_s for beat in shown) / 2
     for riding, ink, label in ((False, BLUE, "decodes"), (True, VERMILLION, "prompts")):

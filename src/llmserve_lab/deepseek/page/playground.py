@@ -116,7 +116,7 @@ def _picture(**knobs: Any) -> StaticFigure:
 
     twin, size = _twin(**knobs), {n: knobs[n] for n in ("batch", "context")}
     blocks = [1e3 * float(value) for value in twin.blocks(**size).values()]
-    figure, axes = plt.subplots(figsize=(5.6, 2.2))
+    figure, axes = plt.subplots(figsize=(4.5, 2.2))
     starts = [sum(blocks[:i]) for i in range(len(blocks))]
     step = float(twin.step_s(**size))
     half = twin.n_batches > 1

@@ -141,7 +141,7 @@ def copies_of_a_row(place: Setup) -> StaticFigure:
     each = place.n_gpus // nodes
     sent = destinations(place, book_assumptions().n_redundant)
     stay = [gpu for gpu in sent if gpu < each]
-    figure, axes = plt.subplots(figsize=(5.6, 1.45))
+    figure, axes = plt.subplots(figsize=(4.5, 1.45))
     own, last = _spot(0, each), place.n_gpus - 1
     away = [gpu for gpu in sent if gpu not in stay]
     _squares(axes, [_spot(gpu, each) for gpu in range(place.n_gpus)], GREY, 0.3)

@@ -85,16 +85,19 @@ def promises() -> Any:
     x, y = PROMISED.on("x", "ms"), RATE.on("y", "rate")
     marks = (ONE, TWO, WHOLE_GPUS)
     rates = {mark.name: mark.draw(RATE, **_tied(mark.formula)) for mark in marks}
-    rows = alt.sequence(FEWEST_MS, MOST_MS + EACH_MS, EACH_MS, as_="ms")
+    steps = alt.sequence(FEWEST_MS, MOST_MS + EACH_MS, EACH_MS, as_="ms")
+    # A promise that one request alone breaks has no rate, and so no line.
+    alone = QuantityAxis(q.decode_batch).draws(f.DECODE_BATCH, **_tied(f.DECODE_BATCH))
+    rows = alt.Chart(steps).transform_filter(f"{alone} >= 1")
     lines = (
-        alt.Chart(rows)
-        .transform_calculate(way=str(list(rates)))
+        rows.transform_calculate(way=str(list(rates)))
         .transform_flatten(["way"])
         .transform_calculate(rate=picked("way", rates))
         .mark_line(clip=True)
         .encode(x=x, y=y, **by_ink("way", {m.name: m.ink for m in marks}))
     )
-    promise = Landmark("promised", q.tpot_target)
+    # At the foot, where no line comes; left of its own at the right end of the axis.
+    promise = Landmark("promised", q.tpot_target, down=185, left="tpot_target > 0.04")
     pools = [rates[two.name] for two in (TWO, WHOLE_GPUS)]
     even = _even(rows, rates[ONE.name], pools).encode(x=x, y=y)
     return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=205)
@@ -105,8 +108,7 @@ def _even(rows: Any, one: str, pools: list[str]) -> Any:
     from llmserve_lab.extras import altair as alt
 
     found = (
-        alt.Chart(rows)
-        .transform_calculate(
+        rows.transform_calculate(
             rate=one, pools=f"[{', '.join(pools)}]", which=str([*range(len(pools))])
         )
         .transform_flatten(["pools", "which"])

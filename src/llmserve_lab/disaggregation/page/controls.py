@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llmserve_lab.catalog import LINKS, MODELS, Accelerator, machine, workload
+from llmserve_lab.catalog import LINKS, MODELS, Accelerator, Link, machine, workload
 from llmserve_lab.catalog.selection import in_servers
 from llmserve_lab.disaggregation.served import constants, weights
 from llmserve_lab.notation import quantity
-from llmserve_lab.page.live.controls import Choice, Slider
+from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.running_example import share
 
 ON_ONE_GPU = tuple(MODELS[key] for key in ("llama-3.1-8b", "llama-2-7b", "qwen3-32b"))
@@ -69,13 +69,35 @@ def _reached(gpu: Accelerator) -> Mapping[str, Any]:
     return machine(gpu, efficiency=share())
 
 
-def link_choice(default: str = "InfiniBand NDR") -> Choice:
-    """A choice of link, one way, and the share of it that transfers reach."""
-    links = {
-        each.name: {"link_bw": each.bandwidth, "eff_link": share().link}
-        for each in BY_BANDWIDTH
-    }
-    return choice("link", "Link", links, default)
+def link_choice(default: str = "InfiniBand NDR") -> tuple[Choice, Lookup, Lookup]:
+    """A choice of link, one way, and the share of it that transfers reach.
+
+    Only links of which one of the GPUs has a port, and only with a GPU that has it.
+    """
+    links = [each for each in BY_BANDWIDTH if any(_goes(each, g) for g in GPUS)]
+    rows = tuple(
+        tuple(link.bandwidth if _goes(link, gpu) else None for gpu in GPUS)
+        for link in links
+    )
+    return (
+        Choice("link", "Link", tuple(each.name for each in links), default),
+        Lookup("link_bw", ("link", "accelerator"), rows),
+        Lookup("eff_link", ("link",), (share().link,) * len(links)),
+    )
+
+
+def _goes(link: Link, gpu: Accelerator) -> bool:
+    """Whether a GPU has a port for the link.
+
+    A link between GPUs is that of its generation. A card that has PCIe alone takes an
+    older generation, no newer one; a network stands beside any GPU.
+    """
+    own = LINKS[gpu.scale_up]
+    if link.scope == "scale-up":
+        return link == own
+    if link.scope == own.scope == "host":
+        return float(link.bandwidth) <= float(own.bandwidth)
+    return True
 
 
 def choice(

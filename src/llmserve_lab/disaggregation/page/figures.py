@@ -39,7 +39,7 @@ from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
-from llmserve_lab.page.live.readout import Bound, Readout
+from llmserve_lab.page.live.readout import Bound, Readout, Refusal
 from llmserve_lab.running_example import cost, device, model
 
 __all__ = [
@@ -64,7 +64,7 @@ def links() -> LiveFigure:
         controls=(
             Slider(quantity("prompt_len"), FITS_ALL, 1000.0, "Prompt"),
             *hardware(),
-            link_choice(),
+            *link_choice(),
         ),
         derived={
             "made_prefill_s": Bound(f.PREFILL_S, **stand),
@@ -141,6 +141,14 @@ def promises() -> LiveFigure:
                 PROMISED,
             ),
         ),
+        refusal=Refusal(
+            "two_decode_batch",
+            1.0,
+            "promise cannot be kept",
+            f"{MACHINE}, prompts of {{prompt_len}}, answers of {{new_tokens}}: one "
+            "request alone takes longer than {tpot_target} for a token. The promise "
+            "cannot be kept in either way, so there is no rate to compare.",
+        ),
         sentence=(
             f"{MACHINE}, prompts of {{prompt_len}}, answers of {{new_tokens}} "
             "at {tpot_target} promised for a token: {one_shared_rate} with one engine "
@@ -150,8 +158,8 @@ def promises() -> LiveFigure:
         goal=Goal(
             "find a promise under which the best split carries less than ten percent "
             "more than one engine: too little for this page to draw a conclusion.",
-            lambda one_shared_rate, two_best_pools_rate: (
-                two_best_pools_rate < 1.1 * one_shared_rate
+            lambda one_shared_rate, two_best_pools_rate, two_decode_batch: (
+                (two_best_pools_rate < 1.1 * one_shared_rate) & (two_decode_batch >= 1)
             ),
             {"tpot_target": 0.05},
         ),

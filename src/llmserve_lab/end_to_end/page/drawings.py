@@ -79,7 +79,7 @@ def bend() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (above, axes) = plt.subplots(
-        2, 1, figsize=(4.6, 2.4), height_ratios=(0.9, 1.2)
+        2, 1, figsize=(4.5, 2.4), height_ratios=(0.9, 1.2)
     )
     _plain(above, (0, 10), (0.2, 3.3))
     above.text(0, 1.7, "row", va="center", weight="bold")

@@ -69,7 +69,7 @@ def passes(found: LoopRun) -> StaticFigure:
     """Rows computed and rows found in the cache, pass by pass."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.4))
+    figure, axes = plt.subplots(figsize=(4.75, 2.4))
     names = [WORDS[one.token].strip() or "␣" for one in found.passes]
     computed = [one.computed for one in found.passes]
     reused = [one.reused for one in found.passes]

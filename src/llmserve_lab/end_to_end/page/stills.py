@@ -31,7 +31,7 @@ def waiting() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     found = phases()
-    figure, axes = plt.subplots(figsize=(4.6, 2.1))
+    figure, axes = plt.subplots(figsize=(4.5, 2.1))
     for place, (name, (weights_s, cache_s, work_s)) in enumerate(found.items()):
         top, read_s = 3.0 * place, weights_s + cache_s
         axes.barh(top, 1e3 * weights_s, color=MEANINGS["weights"].light)

@@ -65,7 +65,7 @@ def picture(reached: ServingConstants) -> StaticFigure:
 
     rows, times = sample(), sample().predict(reached)
     error = 100 * errors(times, rows.measured, "tpot")
-    figure, axes = plt.subplots(figsize=(5.6, 2.6))
+    figure, axes = plt.subplots(figsize=(4.75, 2.6))
     axes.axhline(0, color=GREY.light, linewidth=0.8)
     for model, ink in MODEL_INKS.items():
         own = rows.label("model") == model

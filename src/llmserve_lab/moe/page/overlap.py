@@ -28,7 +28,7 @@ def timeline() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplots(
-        len(SHOWN), 1, sharex=True, figsize=(4.8, 2.55), squeeze=True
+        len(SHOWN), 1, sharex=True, figsize=(4.75, 2.55), squeeze=True
     )
     said = []
     for axes, ep in zip(panels, SHOWN, strict=True):
@@ -131,7 +131,7 @@ def deadlines() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     due = np.arange(10.0, 50.1, 0.5)
-    figure, axes = plt.subplots(figsize=(4.8, 2.35))
+    figure, axes = plt.subplots(figsize=(4.75, 2.1))
     for ep, ink, at, (across, up, side) in GROUP_LABELS:
         axes.plot(due, written(layer_time.in_turn_s, ep, due), color=ink.light)
         fast, slow = (
@@ -173,7 +173,7 @@ def traces() -> StaticFigure:
     """Two GPUs of a group through one layer: what waiting looks like in a trace."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, panels = plt.subplots(2, 1, sharex=True, figsize=(4.8, 2.1))
+    figure, panels = plt.subplots(2, 1, sharex=True, figsize=(4.75, 2.1))
     cases = {
         "GPU 1 has overloaded experts: the combine of GPU 0 looks long": (
             (2.0, 2.0),

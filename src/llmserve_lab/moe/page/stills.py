@@ -55,7 +55,7 @@ def loads(
 
     housed = placements(rows, num_ranks, extra)
     figure, (panels,) = plt.subplots(
-        1, len(housed), sharey=True, squeeze=False, figsize=(5.6, 1.9)
+        1, len(housed), sharey=True, squeeze=False, figsize=(4.75, 1.9)
     )
     found = {name: way.loads(rows) for name, way in housed.items()}
     for axes, (way, load) in zip(panels, found.items(), strict=True):
@@ -91,7 +91,7 @@ def exchange() -> StaticFigure:
     """Published times of dispatch and combine against the model's, by group size."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.3))
+    figure, axes = plt.subplots(figsize=(4.75, 1.9))
     start_s, found = exchange_time.start_s(), exchange_time.compared()
     ways = {"combine": ("s", VERMILLION), "dispatch": ("o", BLUE)}
     for way, (marker, ink) in ways.items():

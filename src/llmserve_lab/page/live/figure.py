@@ -24,7 +24,7 @@ from llmserve_lab.page.live.controls import (
     Slider,
 )
 from llmserve_lab.page.live.goal import Goal
-from llmserve_lab.page.live.readout import Bound, Readout, Verdict
+from llmserve_lab.page.live.readout import Bound, Readout, Refusal, Verdict
 from llmserve_lab.page.palette import vega_config
 
 WIDTH = 640  # of the stored picture, in CSS pixels; on a page the container decides
@@ -42,7 +42,8 @@ class LiveFigure:
     shown with its unit; it is the caption, the alternative text and ``text/plain``.
     ``drag`` names sliders whose values lie along the horizontal axis, each with the
     expression for where it begins: the reader may also take it by its far edge. A
-    ``goal`` is what to bring the figure to; the page says when the reader is there.
+    ``goal`` is what to bring the figure to; the page says when the reader is there. A
+    ``refusal`` says where the settings ask for what cannot be.
     """
 
     name: str
@@ -54,6 +55,7 @@ class LiveFigure:
     derived: Mapping[str, Formula | Bound] = field(default_factory=dict)
     drag: Mapping[str, str] = field(default_factory=dict)
     goal: Goal | None = None
+    refusal: Refusal | None = None
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -147,6 +149,7 @@ class LiveFigure:
     def caption(self, **settings: Any) -> str:
         """The sentence at these settings, its numbers computed by NumPy."""
         known = self.values(**settings)
+        refused = self.refusal if self.refused(known) else None
 
         def text(match: re.Match[str]) -> str:
             name, digits = match.groups()
@@ -154,7 +157,11 @@ class LiveFigure:
                 raise ValueError(f"{self.name} has no signal {name} for its sentence")
             return self.shown(name, known[name], int(digits) if digits else None)
 
-        return FIELD.sub(text, self.sentence)
+        return FIELD.sub(text, refused.sentence if refused else self.sentence)
+
+    def refused(self, known: Mapping[str, float]) -> bool:
+        """Whether there are no numbers to show at the signals in ``known``."""
+        return self.refusal is not None and self.refusal.holds(known)
 
     def params(self) -> list[Param]:
         """The signals as Vega-Lite parameters, each after what it reads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.text import said, said_unit
@@ -70,6 +71,7 @@ def figure_data(figure: LiveFigure) -> dict[str, Any]:
     drag = {"drag": list(figure.drag)} if figure.drag else {}
     holes = [{"by": lk.by, "at": lk.holes()} for lk in figure.lookups if lk.holes()]
     goal = {"goal": True} if figure.goal else {}
+    refusal = {"refusal": asdict(figure.refusal)} if figure.refusal else {}
     stops = {slider.name: slider.stops for slider in figure.sliders}
     return {
         "name": figure.name,
@@ -82,6 +84,7 @@ def figure_data(figure: LiveFigure) -> dict[str, Any]:
         "sentence": figure.sentence,
         **drag,
         **goal,
+        **refusal,
     }
 
 
@@ -150,6 +153,8 @@ def _choice(choice: Choice, key: str) -> tuple[str, str]:
 def readouts_html(figure: LiveFigure) -> str:
     """The numbers at the defaults, in regions that announce their changes."""
     known = figure.values()
+    if figure.refused(known):
+        raise ValueError(f"{figure.name} must have numbers at its defaults, got none")
     tiles = [_tile(figure, readout, known[readout.name]) for readout in figure.readouts]
     return tag("div", "".join(tiles), class_="live-readouts")
 

@@ -141,3 +141,20 @@ class Verdict:
     def value(self, known: Mapping[str, float]) -> float:
         """The index of the case at the signals in ``known``."""
         return 0.0 if known[self.less] < known[self.than] else 1.0
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What a figure says instead of its numbers, where ``signal`` is below ``least``.
+
+    ``says`` stands in every tile; ``sentence``, with fields, in place of the figure's.
+    """
+
+    signal: str
+    least: float
+    says: str
+    sentence: str
+
+    def holds(self, known: Mapping[str, float]) -> bool:
+        """Whether the numbers are refused at the signals in ``known``."""
+        return known[self.signal] < self.least

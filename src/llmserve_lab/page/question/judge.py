@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from llmserve_lab.formula.text import plain, said, si, without_links
+from llmserve_lab.formula.text import NO_PREFIX, plain, said, si, without_links
 from llmserve_lab.formula.units import convert
 from llmserve_lab.page.question.answer import quantity
 from llmserve_lab.page.question.content import LETTERS, QuestionContent, text_of
@@ -33,6 +33,7 @@ TWO_FLOP = (
 TWO = "You are off by a factor of 2: is something counted twice, or only once?"
 BITS = "You are off by a factor of 8: bits or bytes?"
 PREFIX = "You are off by a power of 1000: look at the prefix of the unit."
+QUOTIENT = "You are off by a power of 1000: look at the prefixes of what you divide."
 BINARY = "You may have counted in GiB: here a GB is 10⁹ bytes."
 INVERSE = "Your ratio is upside down."
 SIGN = "The size is right, the sign is not."
@@ -71,7 +72,8 @@ def _usual(question: QuestionContent) -> list[tuple[float, str]]:
     found = [(2.0, twice), (0.5, twice)]
     found += [(8.0, BITS), (0.125, BITS)] if data else []
     if {"byte", "FLOP", "s"} & set(re.findall(r"\w+", question.unit)):
-        found += [(1000.0**k, PREFIX) for k in (-4, -3, -2, -1, 1, 2, 3, 4)]
+        text = QUOTIENT if question.unit in NO_PREFIX else PREFIX
+        found += [(1000.0**k, text) for k in (-4, -3, -2, -1, 1, 2, 3, 4)]
     found += [(1.024**k, BINARY) for k in (-4, -3, 3, 4)] if data else []
     right, scale = question.right, scale_of(question.shown_unit, question.unit)
     found += [((scale / right) ** 2, INVERSE), (1 / right**2, INVERSE)] if right else []
@@ -110,7 +112,7 @@ def _hint(question: QuestionContent, number: float, written: str) -> str:
         return ""
     for wrong, text in hints(question):
         if abs(number - wrong) <= HINT_TOL * abs(wrong):
-            return THOUSANDS if text == PREFIX and "," in written else text
+            return THOUSANDS if text in (PREFIX, QUOTIENT) and "," in written else text
     return ""
 
 

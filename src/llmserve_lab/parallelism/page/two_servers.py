@@ -29,7 +29,7 @@ def two_servers() -> StaticFigure:
     """Four layouts of the same eight GPUs, side by side."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, panels = plt.subplots(1, len(DRAWN), figsize=(5.6, 0.95))
+    figure, panels = plt.subplots(1, len(DRAWN), figsize=(4.75, 0.95))
     for axes, name in zip(panels, DRAWN, strict=True):
         _draw(axes, name)
     return StaticFigure.of(

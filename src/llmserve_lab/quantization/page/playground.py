@@ -53,7 +53,7 @@ def _picture(
     """Part of the first row of weights, an outlier among them, before and after."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.2, 2.4))
+    figure, axes = plt.subplots(figsize=(4.75, 2.4))
     x = weights(outliers, times)
     rounded = quantize(x, _scheme(number_format, group)).dequantize()
     first = SHOWN * (int(np.abs(x[0]).argmax()) // SHOWN)

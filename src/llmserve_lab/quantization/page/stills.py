@@ -82,7 +82,7 @@ def layouts() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (bits, line) = plt.subplots(
-        1, 2, figsize=(5.6, 2.8), sharey=True, width_ratios=(1.15, 1)
+        1, 2, figsize=(4.75, 2.6), sharey=True, width_ratios=(1.15, 1)
     )
     for row, each in enumerate(FORMATS.values()):
         left = 0
@@ -106,7 +106,7 @@ def layouts() -> StaticFigure:
     bits.set_yticks(range(len(FORMATS)), [each.name for each in FORMATS.values()])
     bits.invert_yaxis()
     bits.set(xlabel="bits", xlim=(-0.2, 16.2))
-    line.set(xlabel="numbers, 0 to the largest = 1", xlim=(-0.03, 1.03))
+    line.set(xlabel="numbers, the largest = 1", xlim=(-0.03, 1.03))
     for axes in (bits, line):
         axes.grid(visible=False)
     inks = (*FIELD_INKS.items(), WHOLE)
@@ -129,7 +129,7 @@ def groups() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (few, eight) = plt.subplots(
-        1, 2, figsize=(5.2, 2.9), sharey=True, width_ratios=(3.4, 1)
+        1, 2, figsize=(4.75, 2.9), sharey=True, width_ratios=(3.4, 1)
     )
     bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, *GROUP_SIZES))]
     for num, (name, ink, way) in MATRICES.items():
@@ -230,11 +230,11 @@ def gains() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplot_mosaic(
-        [["step", "step"], ["newer", "older"]], figsize=(4.6, 3.6), sharey=True
+        [["step", "step"], ["newer", "older"]], figsize=(4.5, 3.6), sharey=True
     )
     _panel(panels["step"], "formula: a step, H100", (1, 4, 16, 64, 256))
-    _panel(panels["newer"], "measured: runs, H200", (1, 8, 64))
-    _panel(panels["older"], "measured: older engine, H100", (2, 8, 32, 64))
+    _panel(panels["newer"], "measured: H200", (1, 8, 64))
+    _panel(panels["older"], "older engine, H100", (2, 8, 32, 64))
     level, least, most = _lines(panels["step"])
     _newer(panels["newer"])
     _older(panels["older"])
@@ -261,7 +261,7 @@ def forgotten() -> StaticFigure:
     """Error of a head's output against the share of the cache that is kept."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.2, 2.8))
+    figure, axes = plt.subplots(figsize=(4.75, 2.8))
     head = kv_eviction.synthetic_head()
     for name, ink in POLICIES.items():
         errors = [head.error(kv_eviction.kept_by(head, keep)[name]) for keep in KEPT]

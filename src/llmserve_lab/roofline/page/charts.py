@@ -70,7 +70,7 @@ def roofline() -> Any:
     drawn = alt.layer(
         line.mark_line(color=GREY.css, clip=True),
         *_gap(y),
-        *kernels(INTENSITY, COMPUTE, PHASES.cases[0].signal(q.intensity)),
+        *kernels(INTENSITY, COMPUTE, *(p.signal(q.intensity) for p in PHASES.cases)),
         *_points(),
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
@@ -104,7 +104,7 @@ def _sides() -> list[Any]:
         ground = one.mark_rect(color=ink.css, opacity=0.09, clip=True)
         marks.append(ground.encode(x=x, x2="side"))
         look: dict[str, Any] = {"align": align, "dx": dx, "clip": True, "fontSize": 13}
-        look |= {"y": {"expr": "height - 12"}, "color": GREY.css}
+        look |= {"y": {"expr": "height - 8"}, "color": GREY.css}
         marks.append(one.mark_text(text=name, **look).encode(x=x))
     return marks
 
@@ -130,11 +130,16 @@ def _gap(y: Any) -> list[Any]:
     # At the left edge there is room on the right of the line alone, high above it.
     marks = [rule.encode(y=y, y2="reached")]
     shown: dict[str, Any] = {"color": GREY.css, "clip": True, "fontSize": 13}
-    # A short gap has no room beside it: the words stand above the roof.
-    above = idle.transform_filter(f"datum.idle <= {TALL}")
-    look: dict[str, Any] = {"align": "right", "dx": 4, "dy": -14}
+    # A short gap has no room beside it, nor one next to prefill's name on the slope:
+    # the words stand above the roof.
+    prefill = PHASES.cases[1].signal(q.intensity)
+    slope = f"{prefill} < ridge"
+    short = f"datum.idle <= {TALL} || ({slope} && datum.intensity >= {AT_EDGE})"
+    above = idle.transform_filter(short)
+    lift = alt.ExprRef(f"{slope} ? -27 : -14")
+    look: dict[str, Any] = {"align": "right", "dx": 4, "dy": lift}
     marks.append(above.mark_text(**look, **shown).encode(text="says:N"))
-    idle = idle.transform_filter(f"datum.idle > {TALL}")
+    idle = idle.transform_filter(f"!({short})")
     for where, share, align, dx in (("<", 0.62, "left", 6), (">=", 0.5, "right", -6)):
         look = {"align": align, "dx": dx}
         high = f"pow(datum.roof, {share}) * pow(datum.reached, 1 - {share})"

@@ -16,13 +16,21 @@ KERNELS = Marks(  # of decode, in turn: each with an intensity of its own
 )
 
 APART = 1.1  # how far the products must be from decode's point, as a ratio
+UNDER = (
+    0.5  # of the ridge: to here there is room for a name below the slope of the roof
+)
+CLEAR = 3.0  # beyond this ratio prefill's point is high enough above that name
+NEAR = (0.6, 2.3)  # times that of attention: there decode's name is in the way of its
 
 
-def kernels(across: QuantityAxis, up: QuantityAxis, mean: str) -> list[Any]:
+def kernels(
+    across: QuantityAxis, up: QuantityAxis, mean: str, prefill: str
+) -> list[Any]:
     """Decode's two kinds of kernels, each on the roof; its point is their average.
 
-    ``mean`` is the signal with decode's own intensity, next to which the products of
-    few rows lie: they have no name there, where that of decode stands.
+    ``mean`` and ``prefill`` are the signals with the intensities of the two points. The
+    products have a name only where it meets neither of them, nor the flat roof: next to
+    decode's point, which those of few rows reach, stands the name of decode.
     """
     from llmserve_lab.extras import altair as alt
 
@@ -37,10 +45,10 @@ def kernels(across: QuantityAxis, up: QuantityAxis, mean: str) -> list[Any]:
         )
     )
     marks = [rows.mark_point(shape="diamond", color=GREY.css, size=70, clip=True)]
-    apart = f"datum.intensity > {APART} * {across.scaled(mean, q.intensity)}"
+    free = " && ".join(_free(across, mean, prefill))
     for which, align, dx, dy in (
-        (f"datum.kernel == 'products' && {apart}", "left", 14, 3),
-        ("datum.kernel == 'attention'", "left", 9, 9),
+        (f"datum.kernel == 'products' && {free}", "left", 14, 3),
+        (f"datum.kernel == 'attention' && !({_near(across, mean)})", "left", 9, 9),
     ):
         look: dict[str, Any] = {"align": align, "dx": dx, "dy": dy, "clip": True}
         names = rows.transform_filter(which).mark_text(
@@ -48,3 +56,17 @@ def kernels(across: QuantityAxis, up: QuantityAxis, mean: str) -> list[Any]:
         )
         marks.append(names.encode(text="called:N"))
     return marks
+
+
+def _free(across: QuantityAxis, mean: str, prefill: str) -> list[str]:
+    """What must hold for the name of the products to have room, on the axis."""
+    own, far = across.scaled(mean, q.intensity), across.scaled(prefill, q.intensity)
+    beside = f"({far} < datum.intensity / {APART} || {far} > {CLEAR} * datum.intensity)"
+    under = f"datum.intensity < {UNDER} * {across.reads(q.ridge)}"
+    return [f"datum.intensity > {APART} * {own}", under, beside]
+
+
+def _near(across: QuantityAxis, mean: str) -> str:
+    """Whether decode's name stands where that of its attention would."""
+    own, (low, high) = across.scaled(mean, q.intensity), NEAR
+    return f"{own} > {low} * datum.intensity && {own} < {high} * datum.intensity"

@@ -24,7 +24,7 @@ def reached() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (above, below) = plt.subplots(
-        2, 1, figsize=(4.6, 3.3), height_ratios=(1.3, 1)
+        2, 1, figsize=(4.5, 3.3), height_ratios=(1.3, 1)
     )
     _roofs(above)
     _shares(below)
@@ -32,8 +32,8 @@ def reached() -> StaticFigure:
         axes.minorticks_off()
     above.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
     figure.legend(
-        loc="outside lower center", ncols=3, fontsize=9, handlelength=1.5,
-        columnspacing=1,
+        loc="outside lower center", ncols=3, fontsize=9, handlelength=1.3,
+        columnspacing=0.7, handletextpad=0.5,
     )  # fmt: skip
     many, fitted = bare.compute_rate() / float(ideal()["peak_flops"]), setting()
     return StaticFigure.of(

@@ -188,7 +188,8 @@ fits = Question(
         ),
     ),
     why=lambda: (
-        "[batch_fits](#eq-batch_fits), rounded down, gives "
-        f"{si(f.BATCH_FITS.at(ideal() | H200, context=EIGHT_K) // 1, 'request')}."
+        "What the weights leave of the memory, over the cache of one request, rounded "
+        f"down: {si(f.BATCH_FITS.at(ideal() | H200, context=EIGHT_K) // 1, 'request')} "
+        "([batch_fits](#eq-batch_fits))."
     ),
 )

@@ -177,7 +177,7 @@ def heads() -> StaticFigure:
     """Time of a round against the drafts, measured and predicted, for two heads."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.9, 2.45))
+    figure, axes = plt.subplots(figsize=(4.75, 2.45))
     for run, ink, mark in zip(HEAD_RUNS, (BLUE, VERMILLION), ("o", "s"), strict=True):
         measured = [round_ms(run, k) for k in DRAFTS]
         predicted = [predicted_round_ms(run, k) for k in DRAFTS]
@@ -216,7 +216,7 @@ def batches() -> StaticFigure:
     """Speedup of EAGLE against the batch, measured and predicted, on two tasks."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.9, 2.45))
+    figure, axes = plt.subplots(figsize=(4.75, 2.45))
     near, far = BATCH_RUNS[0], BATCH_RUNS[-1]
     beside = {  # points by which a label is moved up from the end of its line
         (near.task, "measured"): 6,

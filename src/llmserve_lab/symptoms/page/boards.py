@@ -144,7 +144,7 @@ def _gauges_of(each: Dashboard, title: str, name: str) -> StaticFigure:
     series = each.series
     if series is None:
         raise ValueError("dashboard must have gauges over time, got none")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(5.6, ROW_IN))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(4.75, ROW_IN))
     _gauges(left, right, series)
     for axes in (left, right):
         axes.set_xlabel("time (s)")

@@ -127,7 +127,8 @@ prefill_bytes = Question(
         Hint(lambda: _all_reduce_bytes(1 / MODEL.n_layers), "That is one block."),
     ),
     why=lambda: (
-        f"Equation {f.PAIRED_BYTES.link} times the layers: "
+        f"In an all-reduce each GPU sends {2 * (RANKS - 1)}/{RANKS} of the vectors. "
+        f"There are two in each layer ({f.PAIRED_BYTES.link}): times the layers, "
         f"{si(_all_reduce_bytes(), 'byte')}."
     ),
 )

@@ -40,7 +40,7 @@ def gains() -> StaticFigure:
     """Predicted against measured gain of each doubling, Llama-70B."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(6.4, 2.9))
+    figure, axes = plt.subplots(figsize=(4.7, 2.9))
     (same,) = axes.plot(RANGE, RANGE, "--", color=GREY.light, linewidth=1)
     same.set_label("predicted = measured")
     for degree, ink in reversed(INKS.items()):

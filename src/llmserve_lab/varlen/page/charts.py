@@ -35,7 +35,8 @@ PALE, DARK = 0.45, 0.9
 BESIDE = {PADDING: (0, 2), BETWEEN: (1, 2), USEFUL: (2, 2), FUTURE: (2, 3)}
 SIDE = f"max(2 * longest_prompt, {' + '.join(LENGTHS)})"  # tokens along a square
 TALL = f"width < {NARROW}"  # a phone: squares one below the other
-UNIT = f"({TALL} ? height / 3.4 : min(width / 3.24, height - 96)) / ({SIDE})"
+SQUARE_PX = f"{TALL} ? min(height / 3.4, width - 162)"  # beside it the longest name
+UNIT = f"({SQUARE_PX} : min(width / 3.24, height - 96)) / ({SIDE})"
 STEP_X, STEP_Y = f"({TALL} ? 0 : 1.12 * ({SIDE}))", f"({TALL} ? 1.2 * ({SIDE}) : 0)"
 TOP = f"({TALL} ? 0 : 44 / ({UNIT}))"
 
@@ -220,7 +221,9 @@ def _legend() -> list[Any]:
             f"height - {26 - 18 * (place // 2)}",
         )
         x, y = f"{TALL} ? {narrow_x} : {wide_x}", f"{TALL} ? {narrow_y} : {wide_y}"
-        one = alt.Chart(alt.Data(values=[{}]))
+        short = mark.name.split(": ")[-1]  # the square beside it says the rest
+        said = f"{TALL} ? {short!r} : {mark.name!r}"
+        one = alt.Chart(alt.Data(values=[{}])).transform_calculate(said=said)
         found += [
             one.mark_point(
                 shape="square",
@@ -232,14 +235,13 @@ def _legend() -> list[Any]:
                 y={"expr": y},
             ),
             one.mark_text(
-                text=mark.name,
                 align="left",
                 baseline="middle",
                 color=mark.ink.css,
                 fontWeight="bold",
                 x={"expr": f"({x}) + 18"},
                 y={"expr": y},
-            ),
+            ).encode(text="said:N"),
         ]
     return found
 

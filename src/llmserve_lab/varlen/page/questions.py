@@ -81,8 +81,8 @@ predict_masked = Question(
         ),
     ),
     why=lambda: (
-        f"The square has {si(f.MASKED_PAIRS.at(EQUAL), 'pair', 8)}, the 64 blocks have "
-        f"{si(f.VARLEN_PAIRS.at(EQUAL), 'pair', 8)}: as many times fewer as there are "
+        f"The square has {f.MASKED_PAIRS.at(EQUAL):,.0f} pairs, the 64 blocks have "
+        f"{f.VARLEN_PAIRS.at(EQUAL):,.0f}: as many times fewer as there are "
         "requests."
     ),
 )
@@ -191,7 +191,8 @@ overtake = Question(
         ),
     ),
     why=lambda: (
-        f"Equation {f.OVERTAKE_PROMPT.link}: "
-        f"{si(f.OVERTAKE_PROMPT.at(LARGER), 'token', 3)}."
+        "Four FLOPs a parameter (a row's two, doubled because the mask leaves half of "
+        "the pairs) over the FLOPs of a pair, less one: "
+        f"{si(f.OVERTAKE_PROMPT.at(LARGER), 'token', 3)} ({f.OVERTAKE_PROMPT.link})."
     ),
 )
