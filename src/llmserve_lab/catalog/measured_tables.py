@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.catalog.data.accelerators import ACCELERATORS
 from llmserve_lab.catalog.data.models import MODELS
-from llmserve_lab.catalog.evidence import deployments, kernels, measurements, servers
+from llmserve_lab.catalog.evidence import kernels
 from llmserve_lab.catalog.evidence.blind_decode_runs import BLIND_RUNS
 from llmserve_lab.catalog.evidence.blind_decode_runs import SOURCE as BLIND_SOURCE
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
