@@ -149,7 +149,7 @@ def table(record: Deployment = PROFILED_DECODE) -> Table:
     rows.append(("error of the rate", *map(signed, errors(record))))
     rows += _rates(record)
     columns = ("ms, where no unit stands", *CHAPTERS)
-    return Table("DeepSeek's profile, by three models", columns, rows)
+    return Table("DeepSeek's profile by three models, and as measured", columns, rows)
 
 
 def _ms(seconds: float) -> str:

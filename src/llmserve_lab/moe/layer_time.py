@@ -201,7 +201,7 @@ def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
 
 
 def left_bytes(ep: float, gpu: str = GPUS[0]) -> float:
-    """What an engine takes of a GPU less its weights; below zero if these do not fit."""
+    """What an engine takes of a GPU, less weights; below zero if these do not fit."""
     known = setting(gpu)
     taken = float(known["hbm_bytes"]) * float(MEMORY_SHARE)
     return taken - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
