@@ -122,7 +122,7 @@ def test_the_goal_is_reached_where_split_and_group_are_near() -> None:
     figure = explore.every_split()
     assert figure.goal is not None
     assert not figure.goal.met(figure.values())
-    assert figure.goal.met(figure.values(context="8,192 tokens"))
+    assert figure.goal.met(figure.values(context="8,192 tokens", target="40 ms"))
 
 
 def test_the_chart_draws_every_split_and_one_group() -> None:
@@ -135,15 +135,16 @@ def test_the_chart_draws_every_split_and_one_group() -> None:
     assert drawn == {n_attn: round(rate) for n_attn, rate in here.splits.items()}
 
 
-def test_the_measured_profile_lies_between_the_two_readings() -> None:
+def test_the_measured_profile_is_nearer_to_free_overlap() -> None:
     at, seen = tables.profile_tpot_s(), tables.profile().measured
     free, charged = (
         comparison.whole("h100-sxm", at, overlap=each).gpu_tokens_per_s
         for each in comparison.OVERLAPS
     )
-    assert charged < seen < free
+    assert charged < free < seen  # routing was even in the profile, and is not here
+    assert free == pytest.approx(seen, rel=0.05)
     split = comparison.best("h100-sxm", at).gpu_tokens_per_s(at)
-    assert split == pytest.approx(seen, rel=0.01)
+    assert charged < split < free
 
 
 def test_waits_are_told_apart_and_the_third_batch_fills_the_wire() -> None:
@@ -181,15 +182,30 @@ def test_inputs_give_the_times_by_hand() -> None:
     found = {each.name: each.split_s for each in inputs.layer_inputs()}
     read, reached = 2.87e12, 1.19e15
     worked = {
-        "attention: weights": np.hypot(213e6 / read, 22.8e9 / reached),
-        "attention: caches": 61 * 4096 * 279e3 / 660e12,
-        "attention: small kernels": 15 * 2.6e-6 + 11e6 / read,
-        "FFN: experts": np.hypot(384e6 / read, 962 * 88e6 / reached),
-        "FFN: small kernels": 16 * 2.6e-6 + 74e6 / read,
-        "wire: there": 397 * 7168 / 44.5e9 * 66 / 64,
+        "attention: weights": np.hypot(208.5e6 / read, 19.1e9 / reached),
+        "attention: caches": 51 * 4096 * 279e3 / 660e12,
+        "attention: small kernels": 15 * 2.6e-6 + 9e6 / read,
+        "FFN: experts": np.hypot(327e6 / read, 575 * 88e6 / reached),
+        "FFN: small kernels": 16 * 2.6e-6 + 44e6 / read,
+        "wire: there": 524 * 7168 / 44.5e9 * 66 / 64,
     }
     for name, seconds in worked.items():
         assert found[name] == pytest.approx(float(seconds), rel=0.01), name
+
+
+def test_the_hand_s_numbers_give_the_columns_of_the_table() -> None:
+    hand = inputs.hand()
+    attn, ffn, *_ = (1e6 * each.split_s for each in inputs.sides())
+    by_hand = (
+        np.hypot(hand["weights_us"], hand["mul_us"])
+        + 51 * 4096 * hand["pair_kflop"] * 1e3 / hand["attn_t"] / 1e6
+        + hand["n_attn"] * hand["start_us"]
+        + hand["attn_small_mb"] / hand["read_tb"],
+        np.hypot(hand["experts_read_us"], hand["experts_mul_us"])
+        + hand["n_ffn"] * hand["start_us"]
+        + hand["ffn_small_mb"] / hand["read_tb"],
+    )
+    assert by_hand == pytest.approx((attn, ffn), rel=1e-3)
 
 
 def test_the_slowest_of_n_is_at_its_median_where_each_is_far_up() -> None:

@@ -126,7 +126,7 @@ def test_stragglers_cost_at_the_top_and_nothing_beyond(ratio: int, lost: float) 
 def rates(tpot_s: float, overlap: coupled.Overlap) -> tuple[float, float]:
     """The best split, tried one by one, and the better of two groups."""
     found = []
-    for split in deployment.splits(H100, 96, copies="node", overlap=overlap):
+    for split in deployment.splits(H100, 96, overlap=overlap):
         batches = np.arange(1, 200)
         fits = split.n_batches * batches <= deployment.attn_fits(H100)
         steps_s = split.tpot_s(batches)
@@ -139,17 +139,17 @@ def rates(tpot_s: float, overlap: coupled.Overlap) -> tuple[float, float]:
     ).gpu_tokens_per_s
 
 
-@pytest.mark.parametrize(("overlap", "behind"), [("free", 0.10), ("charged", 0.33)])
+@pytest.mark.parametrize(("overlap", "behind"), [("free", 0.24), ("charged", 0.23)])
 def test_the_split_is_behind_one_group(overlap: coupled.Overlap, behind: float) -> None:
     split, group = rates(TIGHT, overlap)
     assert 1 - split / group == pytest.approx(behind, abs=0.006)
-    assert comparison.best(H100, TIGHT).name == "56A–40F"
+    assert comparison.best(H100, TIGHT).name == "48A–48F"
 
 
 def test_no_split_leads_in_any_setting_that_is_shown() -> None:
     every = comparison.every_lead()
     assert len(every) == 72
-    assert max(every.values()) == pytest.approx(-0.033, abs=0.003)
+    assert max(every.values()) == pytest.approx(-0.096, abs=0.003)
 
 
 @pytest.mark.parametrize("spread", [0.25, 0.5, 1.0])
@@ -164,10 +164,10 @@ def test_differing_contexts_cost_the_group_more_than_the_split() -> None:
         for spread in (0.0, comparison.SPREAD)
     )
     lost = {name: 1 - differ[name] / alike[name] for name in comparison.WAYS}
-    assert lost["two halves"] == pytest.approx(0.067, abs=0.003)
-    assert lost["split"] == pytest.approx(0.036, abs=0.003)
+    assert lost["two halves"] == pytest.approx(0.056, abs=0.003)
+    assert lost["split"] == pytest.approx(0.027, abs=0.003)
     behind = 1 - differ["split"] / differ["two halves"]
-    assert behind == pytest.approx(0.07, abs=0.004)
+    assert behind == pytest.approx(0.22, abs=0.004)
 
 
 def test_the_table_of_measured_groups_states_each_error() -> None:
@@ -221,10 +221,9 @@ def measured() -> list[Deployment]:
 @pytest.mark.parametrize("ms", [30, 50, 70])
 def test_no_transfer_of_a_group_is_hidden_behind_nothing(gpu: str, ms: int) -> None:
     """Two halves alternate on a GPU and on its port; each waits for its own rows."""
-    found = coupled.arranged(gpu, 96, ms / 1e3, halves=True, copies="node")
+    found = coupled.arranged(gpu, 96, ms / 1e3, halves=True)
     twin = coupled.group(gpu, 96, found.overlap)
     known = twin.arguments(batch=found.batch, context=4096.0)
-    known["dispatched_copies"] = coupled.copies_of_row(twin, "node")
     block = {name: float(each) for name, each in twin.blocks_of(known).items()}
     attn = block["mla_s"] + block["attn_elementwise_s"]
     ffn = block["experts_s"] + block["moe_elementwise_s"]
@@ -244,19 +243,33 @@ def test_no_transfer_of_a_group_is_hidden_behind_nothing(gpu: str, ms: int) -> N
         assert step == pytest.approx(turn)
 
 
-def test_a_copy_for_each_expert_leaves_the_split_further_behind() -> None:
-    group = coupled.together(H100, 96, TIGHT, copies="expert", overlap="free")
-    split = deployment.best_split(H100, 96, TIGHT, copies="expert", overlap="free")
+def test_a_copy_for_each_node_brings_the_split_nearer() -> None:
+    group = coupled.together(H100, 96, TIGHT, copies="node", overlap="free")
+    split = deployment.best_split(H100, 96, TIGHT, copies="node", overlap="free")
     behind = 1 - split.gpu_tokens_per_s(TIGHT) / group.gpu_tokens_per_s
-    assert behind == pytest.approx(0.24, abs=0.006)
+    assert behind == pytest.approx(0.10, abs=0.006)
+
+
+@pytest.mark.parametrize("overlap", comparison.OVERLAPS)
+def test_rows_are_sent_as_in_the_groups_that_were_measured(
+    overlap: coupled.Overlap,
+) -> None:
+    """What is compared and what was scored differ in no rule of sending."""
+    for record in measured():
+        scored = run_as(record, replace(book_assumptions(), overlap="ideal halves"))
+        sent = float(scored.traffic["dispatched_copies"])
+        assert coupled.copies_of_row(scored, comparison.COPIES) == sent
+    asked = {"copies": comparison.COPIES, "overlap": overlap}
+    group = coupled.together(H100, 96, TIGHT, **asked)
+    assert comparison.whole(H100, TIGHT, overlap=overlap) == group
 
 
 def test_what_a_split_waits_for_is_told_apart() -> None:
     """The wire that is left, unequal times, and FFN GPUs idle beside other layers."""
     account = tables.account(H100, TIGHT)
     unequal, idle = tables.unequal(H100, TIGHT)
-    assert account["waits: network"][2] == pytest.approx(13.9, abs=0.2)
-    assert (unequal, idle) == pytest.approx((3.8, 17.3), abs=0.2)
+    assert account["waits: network"][2] == pytest.approx(66.2, abs=0.2)
+    assert (unequal, idle) == pytest.approx((29.4, 27.7), abs=0.2)
     assert account["waits: other kind"][2] == pytest.approx(unequal + idle)
 
 
@@ -266,5 +279,5 @@ def test_gpu_time_of_a_token_adds_up_to_the_rates() -> None:
     found = comparison.beside(H100, TIGHT, overlap="free")
     assert [1e6 / each for each in sums] == pytest.approx([*found.values()], rel=1e-9)
     waited = account["waits: network"]
-    assert waited[0] > sums[0] - sums[2] and waited[1] == pytest.approx(0, abs=1e-6)
+    assert waited[0] > sums[0] - sums[2] and waited[1] < waited[2] < waited[0]
     assert all(min(spent) > -1e-6 for spent in account.values())

@@ -11,10 +11,9 @@ from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import fits_beside_buffers, served
 from llmserve_lab.deepseek.executed.mla import execute
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
-from llmserve_lab.deepseek.page import group, stills
+from llmserve_lab.deepseek.page import group
 from llmserve_lab.deepseek.page import latent as page
 from llmserve_lab.formula.band import Band
-from llmserve_lab.formula.text import si
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
@@ -175,14 +174,6 @@ def test_a_group_that_leaves_its_rack_stands_evenly_in_two() -> None:
 def rate(batch: float, context: float = 2048, **changes: object) -> float:
     made = twin(H100, **changes).gpu_tokens_per_s(batch=batch, context=context)
     return float(made)
-
-
-def test_the_curve_of_decode_is_that_of_the_faster_schedule() -> None:
-    """With four requests one batch is faster than two halves."""
-    sentence = stills.long_contexts(H100).sentence
-    fastest = rate(4, 1024.0, overlap="none")
-    assert fastest > 1.3 * rate(4, 1024.0)
-    assert f"from {si(fastest, 'token/s')} to" in sentence
 
 
 def test_absorbing_saves_decode_and_costs_prefill() -> None:

@@ -130,10 +130,14 @@ def test_the_opening_adds_up_and_its_last_column_divides() -> None:
     for crowd in ("alone", "crowd"):
         parts = [printed(f"{name}{crowd}") for name in ("", "rest_", "sent_")]
         gives(sum(parts), f"sum_{crowd}")
+        whole = printed(f"sum_{crowd}") + printed("gap") * printed("all_layers") / 1e3
+        assert printed(f"token_{crowd}") == pytest.approx(whole, abs=0.5)
     gives(printed("most_crowd") / printed("most_alone"), "times_experts")
     gives(printed("rest_crowd") / printed("rest_alone"), "times_rest")
     gives(printed("sent_crowd") / printed("sent_alone"), "times_sent")
     gives(printed("sum_crowd") / printed("sum_alone"), "times_all")
+    ratio = printed("token_crowd") / printed("token_alone")
+    assert printed("times_token") == pytest.approx(ratio, abs=0.1)
     gives(printed("layers") * 2 * printed("start") / 1e3, "fixed")
     wire = 64 / 8 * 8 * 7 / 8 * 3 * 7168 / (printed("h200_near") * 1e9)
     gives(1e3 * printed("layers") * wire, "wire_crowd")
@@ -193,11 +197,10 @@ def test_a_server_in_slices_adds_up_as_it_is_written_out() -> None:
     gives(printed("reduces") * printed("reduce_us") / 1e3, "sliced_sent")
     assert printed("reduces") == 2 * printed("all_layers")
     parts = [printed(f"sliced_{name}") for name in ("experts", "weights", "sent")]
-    gives(sum(parts), "sliced1")
-    assert (printed("shared1"), printed("shared64")) == (
-        printed("sum_alone"),
-        printed("sum_crowd"),
-    )
+    gives(sum(parts) + printed("gaps_fine"), "sliced1")
+    for shared, crowd in (("shared1", "alone"), ("shared64", "crowd")):
+        whole = printed(f"sum_{crowd}") + printed("gaps_fine")
+        assert printed(shared) == pytest.approx(whole, abs=0.11)
 
 
 def test_the_log_is_one_that_this_server_could_write() -> None:

@@ -163,7 +163,7 @@ def test_a_larger_group_leaves_memory_for_longer_requests() -> None:
         for tokens in module.LONG_CONTEXTS:
             cache = tokens * 61 * (512 + 64) * 2
             room = module.cache_room(ep, tokens)
-            memory = float(accelerator("h800-sxm").usable_bytes)
+            memory = 0.9 * float(accelerator("h800-sxm").usable_bytes)
             assert weights + room * cache <= memory < weights + (room + 1) * cache
     assert module.cache_room(64.0, 32_768) > 2 * module.cache_room(16.0, 32_768)
     assert module.cache_room(8.0, 4_096) == 0
@@ -231,7 +231,7 @@ def test_a_measured_server_is_slower_than_the_opening_says() -> None:
     assert run.ep * run.requests_per_gpu == 64
     said = token_time.predicted_crowd_s()
     assert sum(token_time.opening_s(64).values()) < said < run.tpot_s
-    assert 1 - said / run.tpot_s == pytest.approx(0.19, abs=0.01)
+    assert 1 - said / run.tpot_s == pytest.approx(0.07, abs=0.01)
 
 
 def test_two_more_servers_hardly_help_three_requests() -> None:

@@ -22,7 +22,6 @@ TWO = {"one way": (3.0, 1.0), "the other": (1.0, 0.5)}
 MADE_OF: dict[str, dict[str, Any]] = {
     "capacity.stills.whole_day": {"replica_rate": 13.0},
     "deepseek.stills.copies_of_a_row": {"place": PLACE},
-    "deepseek.stills.long_contexts": {"place": PLACE},
     "end_to_end.drawings.heads": {"model": LLAMA},
     "end_to_end.drawings.parameters": {"model": LLAMA},
     "flash_attention.stills.moved": {"megabytes": TWO, "title": "Two ways"},

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from llmserve_lab.deepseek.page import evidence
-from llmserve_lab.formula.text import si
 from llmserve_lab.page.still import StaticFigure
 from tests.page import drawn
 from tests.page.seen import notes
@@ -48,16 +47,6 @@ def targets(lines: Named, said: str) -> None:
     first = re.findall(r"here (TTFT|TPOT)\.", said)[0]
     least = min(set(lines) - {"both"}, key=lambda name: heights(lines[name])[-1])
     assert least.startswith({"TTFT": "first token", "TPOT": "TPOT"}[first])
-
-
-def rates(lines: Named, said: str) -> None:
-    """The sentence says from what to what each falls."""
-    for name, points in lines.items():
-        first, last = (
-            si(y, "token/s") for y in (heights(points)[0], heights(points)[-1])
-        )
-        what = name.split(",")[0]
-        assert re.search(rf"{what}[^,]* from {first} to {last}", said), name
 
 
 def kept(lines: Named, said: str) -> None:
@@ -146,7 +135,6 @@ FACTS: dict[str, Callable[[Named, str], None]] = {
     "capacity.stills.kept": targets,
     "capacity.stills.whole_day": peak,
     "deepseek.evidence.predicted_and_measured": kinds,
-    "deepseek.stills.long_contexts": rates,
     "quantization.stills.forgotten": kept,
     "quantization.stills.groups": spoilt,
     "roofline.measured_roof.trade": trade,

@@ -15,6 +15,7 @@ from math import comb
 import numpy as np
 
 from llmserve_lab.catalog import accelerator
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.exchange_time import exchange_s, start_s
@@ -195,17 +196,15 @@ def rate_table() -> Table:
 
 
 def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
-    """Requests of so many tokens whose caches fit beside a GPU's weights.
-
-    All memory that programs see is used; nothing is kept for anything else.
-    """
+    """Requests of so many tokens whose caches fit beside a GPU's weights."""
     return max(0, int(left_bytes(ep, gpu) / (kv_bytes() * tokens)))
 
 
 def left_bytes(ep: float, gpu: str = GPUS[0]) -> float:
-    """Memory of a GPU beside its weights; below zero if these do not fit."""
+    """What an engine takes of a GPU, less weights; below zero if these do not fit."""
     known = setting(gpu)
-    return float(known["hbm_bytes"]) - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
+    taken = float(known["hbm_bytes"]) * float(MEMORY_SHARE)
+    return taken - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
 
 
 def cache_table() -> Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from llmserve_lab.catalog import accelerator
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.collectives import calibration
 from llmserve_lab.collectives.formulas import ALL_REDUCE_S, IN_SWITCH_S, ONE_SHOT_S
 from llmserve_lab.moe import formulas as f
@@ -90,7 +91,7 @@ def room(tokens: float) -> int:
     """Requests of so many tokens that the server holds, each cache on every GPU."""
     sliced = sum(stored().values()) - whole_bytes()
     weights = whole_bytes() + sliced / NODE
-    left = float(setting(SERVER_GPU)["hbm_bytes"]) - weights
+    left = float(setting(SERVER_GPU)["hbm_bytes"]) * float(MEMORY_SHARE) - weights
     return int(left / (kv_bytes() * tokens))
 
 

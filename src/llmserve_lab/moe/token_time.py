@@ -12,6 +12,7 @@ from llmserve_lab.moe.exchange_time import exchange_s, hot_exchange_s, start_s
 from llmserve_lab.moe.formulas import EXPERT_PARAMS
 from llmserve_lab.moe.grouped_router import busiest_reads
 from llmserve_lab.moe.serving import GPUS, MOE_LAYERS, setting
+from llmserve_lab.moe.sliced_server import gaps_s
 from llmserve_lab.validation.constants import record
 
 NODE = 8.0  # GPUs of one server
@@ -22,6 +23,7 @@ def opening_s(n_rows: int, context: float = layer_time.CONTEXT) -> dict[str, flo
     """Parts of a token's time on one server of eight H200, in seconds.
 
     The experts are those of the busiest GPU. With one request a single GPU has it.
+    Gaps between kernels are in none of the parts: see ``sliced_server.gaps_s``.
     """
     known, gpu = setting(GPUS[1]), GPUS[1]
     reached = float(known["hbm_bw"]) * float(known["eff_mem"])
@@ -69,7 +71,7 @@ def predicted_crowd_s() -> float:
     """The same by this chapter's model; caches half way through the answers."""
     run = measured_crowd()
     context = run.prompt_tokens + run.output_tokens / 2
-    return sum(opening_s(CROWD, context).values())
+    return sum(opening_s(CROWD, context).values()) + gaps_s()
 
 
 def profiled_s() -> float:

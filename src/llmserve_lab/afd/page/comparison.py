@@ -22,9 +22,11 @@ from llmserve_lab.deepseek.page.controls import known
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.page.table import Table
 
-# Servers, no racks: a copy of a row goes to each node.
+# Servers, no racks.
 DEVICES = tuple(each.key for each in in_servers("fp8", known, stacks_known))
 GPUS, TIGHT_S, LOOSE_S = 96, 0.05, 0.1
+# As in the measured groups: DeepEP's kernels for decode send one for each expert.
+COPIES: coupled.Copies = "expert"
 PART = Unmeasured("one layer, and no split of this model on these GPUs", True)
 SHOWN_MS, CONTEXTS = (30, 40, 45, 50, 60, 70), (4096.0, 8192.0)
 OVERLAPS: tuple[coupled.Overlap, ...] = ("free", "charged")
@@ -42,14 +44,19 @@ HOW = "deployments of DeepSeek-V3, in view while the model was made"
 
 @cache
 def best(gpu: str, tpot_s: float, **options: Any) -> deployment.Split:
-    """The best split of 96 GPUs at a target, with a copy of a row for each node."""
-    return deployment.best_split(gpu, GPUS, tpot_s, copies="node", **options)
+    """The best split of 96 GPUs at a target, with a copy of a row for each expert."""
+    return deployment.best_split(gpu, GPUS, tpot_s, **_sent(options))
 
 
 @cache
 def whole(gpu: str, tpot_s: float, **options: Any) -> coupled.Together:
     """The same GPUs as one group: the better of one batch and two halves."""
-    return coupled.together(gpu, GPUS, tpot_s, copies="node", **options)
+    return coupled.together(gpu, GPUS, tpot_s, **_sent(options))
+
+
+def _sent(options: dict[str, Any]) -> dict[str, Any]:
+    """A copy for each expert, unless the options say otherwise."""
+    return {"copies": COPIES} | options
 
 
 @cache
@@ -57,7 +64,7 @@ def beside(gpu: str, tpot_s: float, **options: Any) -> dict[str, float]:
     """Tokens/s of a GPU: one batch, two halves, and the best split."""
     rates = [
         coupled.arranged(
-            gpu, GPUS, tpot_s, halves=halves, copies="node", **options
+            gpu, GPUS, tpot_s, halves=halves, **_sent(options)
         ).gpu_tokens_per_s
         for halves in (False, True)
     ]

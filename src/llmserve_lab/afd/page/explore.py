@@ -12,6 +12,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.afd import deployment
 from llmserve_lab.afd.page.comparison import CONTEXTS as LENGTHS
 from llmserve_lab.afd.page.comparison import (
+    COPIES,
     DEVICES,
     GPUS,
     OVERLAPS,
@@ -62,7 +63,7 @@ def beside(overlap: str, device: str, context: str, target: str) -> AtTarget:
     gpu, tpot_s = MACHINES[device], TARGETS[target]
     known: dict[str, Any] = {"context": CONTEXTS[context], "overlap": overlap}
     found: dict[int, float] = {}
-    for one in deployment.splits(gpu, GPUS, copies="node", **known):
+    for one in deployment.splits(gpu, GPUS, copies=COPIES, **known):
         rate = one.gpu_tokens_per_s(tpot_s)
         found[one.n_attn] = max(found.get(one.n_attn, 0.0), rate)
     group = whole(gpu, tpot_s, **known)
@@ -122,17 +123,17 @@ def every_split() -> LiveFigure:
             "{group_gpu_tokens_per_s}."
         ),
         goal=Goal(
-            "find a setting in which the best split comes within five per cent of one "
+            "find a setting in which the best split comes within ten per cent of one "
             "group.",
             _reached,
-            {"context": "8,192 tokens"},
+            {"context": "8,192 tokens", "target": "40 ms"},
         ),
     )
 
 
 def _reached(split_gpu_tokens_per_s: Any, group_gpu_tokens_per_s: Any) -> Any:
-    """Whether the split makes at least 95% of what the group makes."""
-    return split_gpu_tokens_per_s >= 0.95 * group_gpu_tokens_per_s
+    """Whether the split makes at least 90% of what the group makes."""
+    return split_gpu_tokens_per_s >= 0.9 * group_gpu_tokens_per_s
 
 
 def csv_lines() -> list[str]:

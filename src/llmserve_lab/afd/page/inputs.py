@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llmserve_lab.afd import coupled, deployment
-from llmserve_lab.afd.page.comparison import DEVICES, GPUS, PART, TIGHT_S, best
+from llmserve_lab.afd.page.comparison import (
+    COPIES,
+    DEVICES,
+    GPUS,
+    PART,
+    TIGHT_S,
+    best,
+)
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek import formulas as df
-from llmserve_lab.deepseek.model.setup import DEEPSEEK, NODES_OF_A_ROW, Numbers
+from llmserve_lab.deepseek.model.setup import DEEPSEEK, Numbers
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.page.table import Table
 
@@ -79,12 +86,9 @@ def inputs_table(gpu: str = DEVICES[0]) -> Table:
         f"the shared expert and to 8 others, times 1/{share:.2f} on the busiest GPU. A "
         "line with bytes and FLOPs takes the root of the sum of both times' squares; "
         "that of the caches takes the longer time, as the kernel's two rates include "
-        f"each other. On both sides a row's 8 experts are taken to lie on at most "
-        f"{NODES_OF_A_ROW[DEEPSEEK.key]:.0f} nodes (DeepSeek's router sees to that on "
-        f"8 nodes), on {coupled.copies_of_row(twin, 'node'):.2f} of them on average.",
+        "each other. On both sides a row is sent once for each of its 8 experts.",
         f"Half: {group.batch / 2:.1f} rows and {known['local_experts']:.0f} + 1 "
-        f"experts on each of {GPUS} GPUs. Its experts' {_row_bytes(known) / MB:.0f} MB "
-        "of rows are counted once for each node, the split's once for each expert.",
+        f"experts on each of {GPUS} GPUs.",
     )
     columns = ("part", "from (split)", "split, µs", "half, µs")
     caption = "One layer of one batch, from its inputs"
@@ -151,10 +155,10 @@ def computing(a: Numbers, e: Numbers) -> tuple[float, ...]:
 
 def halves(gpu: str) -> tuple[coupled.Together, Numbers, tuple[float, float, float]]:
     """One group in two halves at 50 ms: its arguments, and a half's starts and ways."""
-    group = coupled.arranged(gpu, GPUS, TIGHT_S, halves=True, copies="node")
+    group = coupled.arranged(gpu, GPUS, TIGHT_S, halves=True, copies=COPIES)
     twin = coupled.group(gpu, GPUS, group.overlap)
     known = twin.arguments(batch=group.batch, context=coupled.CONTEXT)
-    known["dispatched_copies"] = coupled.copies_of_row(twin, "node")
+    known["dispatched_copies"] = coupled.copies_of_row(twin, COPIES)
     ways = [float(each) / SPARSE for each in coupled.transfers_s(twin, known)]
     settled = twin.settled(known)
     starts = float(settled["transfer_starts_s"]) / SPARSE
@@ -201,12 +205,6 @@ def _experts(e: Numbers, rows: float) -> list[tuple[str, str]]:
     ]
 
 
-def _row_bytes(known: Numbers) -> float:
-    """Bytes of a layer's rows that the experts read and write."""
-    weights = float(known["expert_stack"]) * (float(known["local_experts"]) + 1)
-    return (float(df.EXPERT_BYTES.reusing(known)) - weights) / SPARSE
-
-
 def _small(known: Numbers, launches: str, layers: int, moved: float) -> str:
     return (
         f"{float(known[launches]) / layers:.0f} kernels, "
@@ -224,8 +222,65 @@ def _wire(split: deployment.Split, twin: Twin, batch: float) -> list[tuple[str, 
         ("wire: starts", "one there, one back"),
         (
             "wire: there",
-            f"{rows:.1f} rows × {copies:.2f} nodes / {share:.2f}"
+            f"{rows:.1f} rows × {copies:.0f} experts / {share:.2f}"
             f" = {busiest:.0f} copies, a byte a number, at {port / 1e9:.1f} GB/s",
         ),
         ("wire: back", "the same, two bytes a number"),
     ]
+
+
+def hand(gpu: str = DEVICES[0]) -> dict[str, float]:
+    """One layer of the best split from bytes, FLOPs and rates, as done by hand.
+
+    In MB, GFLOP, TB/s, TFLOP/s and microseconds; ``attn_us`` and ``ffn_us`` are sums of
+    what stands before them.
+    """
+    split, (a, e) = best(gpu, TIGHT_S), _known(gpu)
+    batch = split.batch_at(TIGHT_S)
+    weights, rows = float(a["mla_params"]) / LAYERS, split.ratio * batch
+    stack, start = float(e["expert_stack"]) / SPARSE, 1e6 * float(a["launch_s"])
+    held = float(e["local_experts"]) + 1
+    read, mul = float(a["read_rate"]), float(a["gemm_rate"])
+    moved = float(a["attn_gemm_row_bytes"]) * batch / LAYERS
+    choices = rows * (float(e["top_k"]) / float(e["balancedness"]) + 1)
+    brought = float(df.EXPERT_READ_S.reusing(e)) / SPARSE * read - held * stack
+    top = float(e["top_k"]) / float(e["balancedness"])
+    small = rows * (float(e["moe_row_bytes"]) + float(e["moe_copy_bytes"]) * top)
+    n_attn, n_ffn = (
+        float(a["attn_launches"]) / LAYERS,
+        float(e["moe_launches"]) / SPARSE,
+    )
+    gemm, kernel, others, experts, ffn_small = (1e6 * s for s in computing(a, e))
+    return {
+        "read_tb": read / 1e12,
+        "mul_t": mul / 1e12,
+        "attn_t": float(a["attn_rate"]) / 1e12,
+        "start_us": start,
+        "weights_mb": weights / MB,
+        "rows_mb": moved / MB,
+        "weights_us": 1e6 * (weights + moved) / read,
+        "weights_gflop": 2 * weights * batch / 1e9,
+        "mul_us": 2e6 * weights * batch / mul,
+        "gemm_us": gemm,
+        "pair_kflop": float(a["attn_flops_per_pair"]) / LAYERS / 1e3,
+        "kernel_us": kernel,
+        "n_attn": n_attn,
+        "attn_small_mb": float(a["attn_row_bytes"]) * batch / LAYERS / MB,
+        "attn_small_us": others,
+        "attn_us": gemm + kernel + others,
+        "held": held,
+        "expert_mb": stack / MB,
+        "experts_mb": held * stack / MB,
+        "brought_mb": brought / MB,
+        "experts_read_us": 1e6 * (held * stack + brought) / read,
+        "choices": choices,
+        "choice_mflop": 2 * stack / MB,
+        "experts_mul_us": 2e6 * choices * stack / mul,
+        "experts_us": experts,
+        "n_ffn": n_ffn,
+        "ffn_small_mb": small / SPARSE / MB,
+        "ffn_small_us": ffn_small,
+        "ffn_us": experts + ffn_small,
+        "port_gb": float(a["far_rate"]) / 1e9,
+        "copies": rows * top,
+    }

@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.afd.page.comparison import (
+    COPIES,
     DEVICES,
     GPUS,
     LOOSE_S,
@@ -60,7 +61,7 @@ def ratio_range(gpu: str, tpot_s: float) -> tuple[float, float]:
             gpu,
             GPUS,
             tpot_s,
-            copies="node",
+            copies=COPIES,
             attn_factor=factor if which else 1.0,
             ffn_factor=1.0 if which else factor,
         ).ratio
@@ -152,10 +153,10 @@ def account(gpu: str, tpot_s: float) -> dict[str, tuple[float, float, float]]:
 
 def _group_account(gpu: str, tpot_s: float, *, halves: bool) -> tuple[float, ...]:
     """Of one group: each part of a batch, over the requests of a batch."""
-    one = coupled.arranged(gpu, GPUS, tpot_s, halves=halves, copies="node")
+    one = coupled.arranged(gpu, GPUS, tpot_s, halves=halves, copies=COPIES)
     twin = coupled.group(gpu, GPUS, one.overlap)
     known = twin.arguments(batch=one.batch, context=coupled.CONTEXT)
-    known["dispatched_copies"] = coupled.copies_of_row(twin, "node")
+    known["dispatched_copies"] = coupled.copies_of_row(twin, COPIES)
     each = twin.n_batches / one.batch * US
     block = {k: float(v) * each for k, v in twin.blocks_of(known).items()}
     parts = (
@@ -239,7 +240,7 @@ def ratios_table() -> Table:
 
 def possible() -> list[float]:
     """Ratios from one on that 96 GPUs allow, FFN GPUs by the node."""
-    every = {each.ratio for each in deployment.splits(DEVICES[0], GPUS, copies="node")}
+    every = {each.ratio for each in deployment.splits(DEVICES[0], GPUS, copies=COPIES)}
     return sorted(ratio for ratio in every if ratio >= 1)
 
 

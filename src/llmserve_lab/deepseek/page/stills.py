@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.executed.location import affinities, largest
-from llmserve_lab.deepseek.model.prefill import prefill_s
 from llmserve_lab.deepseek.model.setup import DEEPSEEK, Setup
-from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import latent
 from llmserve_lab.formula.text import plain, si
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, MEANINGS, VERMILLION, Ink
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, MEANINGS, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 BATCHES = np.exp2(np.arange(11, dtype=np.float64))
@@ -30,53 +26,6 @@ def _plainly(axes: Any) -> None:
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: plain(value))
-
-
-@figure_style()
-def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
-    """Tokens per second of a GPU, reading a prompt and decoding, over the length.
-
-    Figure 16 of the paper.
-    """
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots()
-    twin, lengths = (
-        Twin(setup=place, assumptions=book_assumptions()),
-        np.exp2(np.arange(10, 18, dtype=np.float64)),
-    )
-    rows = lengths[-1]
-    read = rows / np.asarray(prefill_s(twin, prompt=lengths, rows=rows))
-    ways = (replace(twin.assumptions, overlap=way) for way in WAYS)
-    made = np.max(
-        [
-            Twin(setup=place, assumptions=each).gpu_tokens_per_s(
-                batch=batch, context=lengths
-            )
-            for each in ways
-        ],
-        axis=0,
-    )
-    axes.loglog(lengths, read, color=BLUE.light, label="prefill")
-    label = f"decode, {batch:.0f} requests"
-    axes.loglog(lengths, made, color=VERMILLION.light, dashes=(4, 2), label=label)
-    axes.legend()
-    _plainly(axes)
-    axes.set(xlabel="tokens of prompt or context", ylabel="tokens/s of a GPU")
-    first, last = (
-        [si(float(rates[at]), "token/s") for rates in (read, made)] for at in (0, -1)
-    )
-    return StaticFigure.of(
-        figure,
-        name="deepseek.long_contexts",
-        title="A long prompt slows prefill first: it pays for pairs",
-        sentence=(
-            f"{place.name}: from {lengths[0]:,.0f} to {rows:,.0f} tokens the prefill "
-            f"of a GPU falls from {first[0]} to {last[0]}, its decode with "
-            f"{batch:.0f} requests in the faster schedule from {first[1]} to "
-            f"{last[1]}."
-        ),
-    )
 
 
 @figure_style()
