@@ -186,11 +186,11 @@ window.llmserveReferences = {
 "chowdhery2022palm",
 "aiconfigurator2026",
 "he2022brrrr",
-"spector2025bubbles",
 "flashmla2025",
 "ainslie2023gqa",
 "deepseek2024v3",
 "patel2024splitwise",
+"spector2025bubbles",
 "article06"
 ]
 },
