@@ -122,7 +122,7 @@ PROMPTS: dict[str, Answer] = {
     "speculative.break-even": lambda _, check, plain, draft: (
         (check + 4 * draft) / plain
     ),
-    "symptoms.seats": lambda blocks, size, prompt, answer: floor(
+    "symptoms.slots": lambda blocks, size, prompt, answer: floor(
         blocks / ceil((prompt + answer) / size)
     ),
     "symptoms.running": lambda latency, queue: 4 * (latency - queue),

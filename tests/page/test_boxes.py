@@ -86,13 +86,13 @@ OWN: dict[str, dict[str, Callable[[], str]]] = {
     "symptoms": {
         **dict.fromkeys(("pre_share", "gap_pre", "p99_pre", "tokens_pre"), PREEMPTED),
         **dict.fromkeys(("tokens_whole", "gap_whole", "uncut", "p99_blind"), IN_ONE),
-        **dict.fromkeys(("binding_seats", "gap_binding"), IN_ONE),
+        **dict.fromkeys(("binding_slots", "gap_binding"), IN_ONE),
     },
 }
 BESIDE = {  # of all boxes, of those that are not named, or of another run
     "attention_ffn": {"lag_others"},
     "mixture_of_experts": {"toy_mean", "toy_balance", "toy_hot_balance"},
-    "symptoms": {"crowd_clients", "crowd_seats", "calm_rate", "short_request",
+    "symptoms": {"crowd_clients", "crowd_slots", "calm_rate", "short_request",
                  "usual_answer"},
 }  # fmt: skip
 
