@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from page_budget import LONGER, MOST_HEIGHT, MOST_TOP, PICTURE, WIDTH
-from tests.browser.limits import MOST_BYTES, MOST_SENT
+from tests.browser.limits import LONG_LISTS, MOST_BYTES, MOST_SENT
 from tests.house.test_page_budget import TAUGHT
 
 PAGES = Path(__file__).resolve().parents[2] / "_build" / "html" / "chapters"
@@ -37,6 +37,6 @@ def test_a_taught_page_keeps_its_budget(chromium: Browser, stem: str) -> None:
 @pytest.mark.parametrize("stem", BUILT)
 def test_a_built_page_is_light(stem: str) -> None:
     html = (PAGES / f"{stem}.html").read_bytes()
-    assert len(html) <= MOST_BYTES
+    assert len(html) <= LONG_LISTS.get(stem, MOST_BYTES)
     assert len(compress(html, 6)) <= MOST_SENT
     assert sum(map(len, RECORDS.findall(html))) <= MOST_RECORDS

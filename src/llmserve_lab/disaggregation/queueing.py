@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llmserve_lab.disaggregation import capacity_sim, served
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation import served
 from llmserve_lab.engine import Continuous, Pool, simulate
-from llmserve_lab.formula.origin import Computed, Sourced
-from llmserve_lab.formula.text import si
-from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import cost, device, model
+from llmserve_lab.formula.origin import Computed
+from llmserve_lab.running_example import cost, model
 from llmserve_lab.workloads import Always, poisson_requests
 
 N_LAYERS = float(model().n_layers)
@@ -51,17 +49,3 @@ def waits(*, prompt_len: int, num_requests: int = 3200) -> tuple[Wait, ...]:
         mean_s = float(simulate(requests, alone).ttft_s.mean())
         found.append(Wait(busy, closed, mean_s))
     return tuple(found)
-
-
-def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
-    """Table of mean TTFT by load: ``ttft``, and one simulated GPU that prefills."""
-    rows = []
-    for each in waits(prompt_len=prompt_len, num_requests=num_requests):
-        closed = Sourced(si(each.closed.value, "s"), each.closed)
-        shown = (closed, si(each.simulated_s, "s"), f"{each.ratio:.2f}")
-        rows.append((f"{each.busy:.0%} busy", *shown))
-    columns = ("load", "closed form", "simulated", "ratio")
-    what = f"{model().name} on one {device().name}"
-    caption = f"Mean TTFT, {what}, prompts of {prompt_len:,} tokens"
-    settings = capacity_sim.FLEET | {"seed": 0}
-    return Table(caption, columns, rows, settings=settings, band=served.ALONE)
