@@ -20,7 +20,6 @@ from llmserve_lab.deepseek.page import (
     stills,
     tables,
 )
-from llmserve_lab.formula.text import signed
 from tests.deepseek.twins import twin
 from tests.page import drawn
 
@@ -99,25 +98,6 @@ def test_runs_are_those_of_the_tables() -> None:
     errors = {run.name: run.error for run in found}
     for point in points(book_assumptions()):
         assert errors[point.name] == pytest.approx(point.error)
-
-
-def test_an_error_with_a_sign_is_one_of_a_rate_in_every_table() -> None:
-    """The figure and the scores say the same of each run."""
-    assumed = book_assumptions()
-    for kind in ("calibrated", "blind"):
-        (workers,) = (
-            row
-            for row in tables.scores(assumed).rows
-            if "worker" in str(row[0]) and row[1] == kind
-        )
-        errors = [
-            run.error
-            for run in evidence.runs()
-            if run.status == kind and run.kind != evidence.PREFILL
-        ]
-        assert str(workers[2]) == str(len(errors))
-        assert f"{100 * np.mean(np.abs(errors)):.1f}" in str(workers[3])
-        assert str(workers[5]) == signed(max(errors, key=abs))
 
 
 def test_the_copies_that_are_drawn_are_eight_and_one_stays() -> None:

@@ -38,7 +38,6 @@ NO_PREDICTION = {
     "What each GPU could do, and what the twin takes": "inputs",
     "Start of vLLM 0.11.0, Llama-3.1-8B on one H100": "a log",
     "The panels as queries (PromQL)": "queries",
-    "How busy was DeepSeek's prefill?": "a measured day, beside two measured rates",
     (
         "What varlen counts for prompts of 100, 200, 500 and 1,200 tokens, per layer "
         "and head"

@@ -5,27 +5,15 @@ from __future__ import annotations
 from llmserve_lab.deepseek.evaluation import (
     ablations,
     attribution,
-    caveats,
     sensitivity,
 )
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.setup import Setup
-from llmserve_lab.deepseek.page.tables import per_cent
 from llmserve_lab.formula.band import Unmeasured
-from llmserve_lab.formula.text import plain, signed
+from llmserve_lab.formula.text import signed
 from llmserve_lab.page.table import Table
 
 CHANGED = Unmeasured("of few changes a pair of runs was measured; see the next fold")
-
-
-def busy(assumed: Assumptions) -> Table:
-    """How much of each full machine's rate a day's prefill came to."""
-    rows = [
-        (each.name, plain(each.tokens_per_s), per_cent(each.day_share))
-        for each in caveats.full_machines(assumed)
-    ]
-    columns = ("a full machine", "tokens/s of a GPU", "the day's mean is")
-    return Table("How busy was DeepSeek's prefill?", columns, rows)
 
 
 def ladder() -> Table:

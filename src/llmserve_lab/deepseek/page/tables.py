@@ -8,12 +8,10 @@ from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.calibration.host_time import GROUPS, leave_one_out
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import (
-    blind_runs,
-    decode_scores,
     kernels,
     predictions,
 )
-from llmserve_lab.deepseek.evaluation.predictions import NOTES, Point, Score
+from llmserve_lab.deepseek.evaluation.predictions import NOTES, Point
 from llmserve_lab.deepseek.executed.mla import Compared
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.elementwise_kernels import places
@@ -162,39 +160,6 @@ def of_rate(error: float) -> float:
     """
     positive("1 + error", 1 + error)
     return 1 / (1 + error) - 1
-
-
-def _scored(what: str, found: Iterable[Score]) -> Iterable[Row]:
-    for each in found:
-        low, high = each.mean_interval
-        left, right = each.bias_interval
-        yield (
-            *(what, each.status, str(each.n_runs)),
-            f"{tenths(each.mean_error)} ({tenths(low)} to {tenths(high)})",
-            f"{tenths(each.bias, '+')} ({tenths(left, '+')} to {tenths(right, '+')})",
-            signed(each.worst),
-            per_cent(each.share_within),
-        )
-
-
-def scores(assumed: Assumptions) -> Table:
-    """Errors apart by what the runs were used for."""
-    found = [(p.status, p.error) for p in predictions.saturated(assumed)]
-    steps = [(s.status, s.error) for s in decode_scores.predictions(assumed)]
-    steps += [("blind", each.error) for each in blind_runs.blind()]
-    rows = [
-        *_scored("rate of a deployment", predictions.by_status(found)),
-        *_scored(
-            "rate of a decode worker",
-            predictions.by_status((kind, of_rate(error)) for kind, error in steps),
-        ),
-    ]
-    columns = ("what", "runs", "many", "mean error", "bias", "worst", "within 15 %")
-    notes = [
-        "in brackets, 95 of 100 samples of as many runs, drawn with replacement",
-        "the mean of a day's prefill, which no saturated machine gives, left out",
-    ]
-    return Table("Scores, by what a run was used for", columns, rows, notes)
 
 
 def left_out(assumed: Assumptions) -> Table:
