@@ -1,4 +1,4 @@
-"""Choosing within nodes: copies are counted, and nothing is chosen twice."""
+"""Choosing near experts: copies are counted, and nothing is chosen twice."""
 
 import numpy as np
 import pytest
@@ -8,18 +8,31 @@ from hypothesis import strategies as st
 from llmserve_lab.deepseek.executed import exercise
 from llmserve_lab.deepseek.executed.location import (
     affinities,
+    favouring,
     largest,
     node_limited,
     placed,
 )
+from llmserve_lab.deepseek.page import evidence
 
 SIZE = {"n_rows": 256, "n_experts": 64, "top_k": 8, "n_nodes": 8}
 
 
-def test_without_a_limit_all_nodes_are_alike() -> None:
-    found = placed(node_limited(8, top_k=8, n_nodes=8), n_rows=4096)
+def test_without_a_bonus_all_nodes_are_alike() -> None:
+    found = placed(favouring(0.0, top_k=8, n_nodes=8), n_rows=4096)
     assert found.far == pytest.approx(7 / 8, abs=0.01)
     assert found.replaced == 0.0 and found.affinity == pytest.approx(1.0)
+
+
+@given(seed=st.integers(0, 5))
+def test_a_larger_bonus_keeps_more_at_home_and_replaces_more(seed: int) -> None:
+    bonuses = (0.0, 0.05, 0.2, 0.5, 2.0)
+    found = [
+        placed(favouring(b, top_k=8, n_nodes=8), seed=seed, **SIZE) for b in bonuses
+    ]
+    fars, new = [each.far for each in found], [each.replaced for each in found]
+    assert fars == sorted(fars, reverse=True) and new == sorted(new)
+    assert found[-1].far == 0.0 and found[-1].nodes == 1.0
 
 
 @given(most=st.sampled_from([1, 2, 4, 8]), seed=st.integers(0, 5))
@@ -63,3 +76,8 @@ def test_a_choice_that_breaks_a_rule_is_told_which(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         exercise.check(choose)
+
+
+def test_fewer_copies_between_nodes_are_more_tokens() -> None:
+    rates = [evidence.favoured(bonus).tokens_per_s for bonus in evidence.BONUSES]
+    assert rates == sorted(rates) and rates[-1] > 1.3 * rates[0]

@@ -1,7 +1,8 @@
-"""Node-limited choice of experts: rows choose, and we count what leaves their node.
+"""Location-aware choice of experts: rows choose, and we count what leaves their node.
 
-A router has an affinity to each expert and takes the largest. It can be told to keep
-each row within a few nodes, which changes the experts that a row meets.
+A router has an affinity to each expert and takes the largest. It can be told to favour
+the experts of the row's own node, or to keep each row within a few nodes. Either saves
+copies between nodes, and changes which experts a row meets.
 """
 
 from __future__ import annotations
@@ -32,6 +33,16 @@ def affinities(n_rows: int, n_experts: int, *, seed: int = 0) -> Array:
 def largest(scores: Array, count: int) -> Integers:
     """Places of the ``count`` largest of each row, [rows, count]."""
     return np.argsort(-scores, axis=-1, kind="stable")[..., :count]
+
+
+def favouring(bonus: float, *, top_k: int, n_nodes: int) -> Choose:
+    """A choice that adds ``bonus`` to the affinities of the row's own node."""
+
+    def choose(scores: Array, own: Integers) -> Integers:
+        node_of = np.arange(scores.shape[1]) * n_nodes // scores.shape[1]
+        return largest(scores + bonus * (node_of == own[:, None]), top_k)
+
+    return choose
 
 
 def node_limited(most: int, *, top_k: int, n_nodes: int) -> Choose:

@@ -1,8 +1,8 @@
-"""Predicted against measured."""
+"""Predicted against measured, and what choosing near experts would buy."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llmserve_lab.catalog.evidence.blind_decode_runs import BLIND_RUNS
 from llmserve_lab.catalog.evidence.deployments import (
@@ -17,15 +17,22 @@ from llmserve_lab.catalog.evidence.deployments import (
 from llmserve_lab.catalog.evidence.status import Kind
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import blind_runs, caveats, decode_scores
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.evaluation.predictions import (
     Score,
     by_status,
     points,
     score,
 )
+from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
+from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.tables import per_cent
+from llmserve_lab.formula.band import ErrorBand, Unmeasured
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import signed
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
@@ -202,3 +209,48 @@ def predicted_and_measured() -> StaticFigure:
             f"blind. The farthest of all is {worst.name}, {signed(worst.error)}."
         ),
     )
+
+
+BONUSES = (0.0, 0.05, 0.1, 0.3)
+PLACE, REQUESTS, CONTEXT = setup("h100-sxm", 64), 256, 2000
+UNTRIED = Unmeasured("no run with a location-aware router was published")
+
+
+@dataclass(frozen=True)
+class Favoured:
+    """A bonus for experts of the own node: what leaves it, what changes, the rate."""
+
+    bonus: float
+    far: float
+    replaced: float
+    tokens_per_s: float
+
+
+def favoured(bonus: float) -> Favoured:
+    """Choose with a bonus, count the copies, and let the twin send them."""
+    experts = PLACE.experts
+    nodes = int(PLACE.n_nodes)
+    choose = favouring(bonus, top_k=experts.top_k, n_nodes=nodes)
+    size = {"n_experts": experts.n_experts, "top_k": experts.top_k}
+    found = placed(choose, n_nodes=nodes, **size)
+    rates = []
+    for overlap in WAYS:
+        assumed = replace(book_assumptions(), overlap=overlap)
+        twin = Twin(setup=PLACE, assumptions=assumed)
+        known = twin.arguments(batch=REQUESTS, context=CONTEXT)
+        rates.append(REQUESTS / float(twin.step_of(known | {"far_share": found.far})))
+    return Favoured(bonus, found.far, found.replaced, max(rates))
+
+
+def _band(bonus: float) -> ErrorBand:
+    if bonus:
+        return UNTRIED
+    size = {"batch": REQUESTS, "context": CONTEXT}
+    here = DecodeSetting(accelerator="h100-sxm", ep=PLACE.n_gpus, **size)
+    return band("gpu_tokens_per_s", here)
+
+
+def rate(found: Favoured) -> Sourced:
+    """Tokens per second of a GPU, with the error band."""
+    made = float(f"{found.tokens_per_s:.3g}")
+    return banded(f"{made:,.0f} tokens/s", _band(found.bonus))
