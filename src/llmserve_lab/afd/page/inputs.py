@@ -283,4 +283,5 @@ def hand(gpu: str = DEVICES[0]) -> dict[str, float]:
         "ffn_us": experts + ffn_small,
         "port_gb": float(a["far_rate"]) / 1e9,
         "copies": rows * top,
+        "width": float(DEEPSEEK.d_model),
     }

@@ -104,7 +104,7 @@ ASCEND_910C = Undisclosed(
         "b_attn": _afd(50, "cycle", note="intercept of t_A(T)"),
         "a_ffn": _afd(0.083, "cycle/request", note="slope of t_F(r·B)"),
         "b_ffn": _afd(100, "cycle", note="intercept of t_F(r·B)"),
-        "a_comm": _afd(0.022, "cycle/token", note="slope of t_C(B)"),
+        "a_comm": _afd(0.022, "cycle/request", note="slope of t_C(B)"),
         "b_comm": _afd(20, "cycle", note="intercept of t_C(B)"),
     },
 )

@@ -17,7 +17,6 @@ from llmserve_lab.catalog.evidence.deployments import (
 from llmserve_lab.catalog.evidence.status import Kind
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import blind_runs, caveats, decode_scores
-from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.evaluation.predictions import (
     Score,
@@ -29,10 +28,7 @@ from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.tables import per_cent
-from llmserve_lab.formula.band import ErrorBand, Unmeasured
-from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import signed
-from llmserve_lab.page.banded import banded
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
@@ -213,7 +209,6 @@ def predicted_and_measured() -> StaticFigure:
 
 BONUSES = (0.0, 0.05, 0.1, 0.3)
 PLACE, REQUESTS, CONTEXT = setup("h100-sxm", 64), 256, 2000
-UNTRIED = Unmeasured("no run with a location-aware router was published")
 
 
 @dataclass(frozen=True)
@@ -240,17 +235,3 @@ def favoured(bonus: float) -> Favoured:
         known = twin.arguments(batch=REQUESTS, context=CONTEXT)
         rates.append(REQUESTS / float(twin.step_of(known | {"far_share": found.far})))
     return Favoured(bonus, found.far, found.replaced, max(rates))
-
-
-def _band(bonus: float) -> ErrorBand:
-    if bonus:
-        return UNTRIED
-    size = {"batch": REQUESTS, "context": CONTEXT}
-    here = DecodeSetting(accelerator="h100-sxm", ep=PLACE.n_gpus, **size)
-    return band("gpu_tokens_per_s", here)
-
-
-def rate(found: Favoured) -> Sourced:
-    """Tokens per second of a GPU, with the error band."""
-    made = float(f"{found.tokens_per_s:.3g}")
-    return banded(f"{made:,.0f} tokens/s", _band(found.bonus))
