@@ -19,7 +19,6 @@ OF: dict[tuple[str, str], Sides] = {
     ("attention_ffn", "gain"): ("split", ("group",)),
     ("capacity", "ratio"): ("engine", ("closed form",)),
     ("deepseek_twin", "plain / absorbed"): ("FLOPs, plain", ("FLOPs, absorbed",)),
-    ("disaggregation", "ratio"): ("simulated", ("closed form",)),
     ("disaggregation", "lead [1]"): ("two pools", ("8,192", "512, replayed")),
     ("disaggregation", "if one by one"): ("two pools", ("8,192", "512, one by one")),
     ("flash_attention", "gain"): ("A100: one block, µs", ("splits, µs",)),
