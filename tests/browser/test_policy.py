@@ -34,13 +34,17 @@ def strict() -> Iterator[str]:
         server.shutdown()
 
 
+def _keep(faults: list[Error], fault: Error) -> None:
+    faults.append(fault)
+
+
 def test_mathematics_figures_and_folds_need_no_script_in_the_page(
     chromium: Browser, strict: str
 ) -> None:
     found = []
     for home in (PAGES.as_uri(), strict):
         page, faults = chromium.new_page(), list[Error]()
-        page.on("pageerror", faults.append)
+        page.on("pageerror", partial(_keep, faults))
         page.goto(f"{home}/chapters/roofline.html")
         page.locator("[data-state=running]:visible").first.wait_for()
         formulas = page.locator("span.math, div.math")
