@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import fsum
 from statistics import fmean
 
 import numpy as np
@@ -145,3 +146,20 @@ def test_the_table_prints_the_scores() -> None:
             row = printed[by, name]
             assert str(row[2]) == str(each.n_runs)
             assert str(row[5]) == signed(each.worst)
+
+
+@pytest.mark.parametrize(
+    ("column", "checked"),
+    [
+        ("ep", 9200.0),
+        ("prompt_tokens", 2002944.0),
+        ("output_tokens", 1035264.0),
+        ("requests_per_gpu", 70212.94166666667),
+        ("ttft_s", 5749.115662),
+        ("tpot_s", 17.798319),
+    ],
+)
+def test_no_digit_of_a_run_was_mistyped(column: str, checked: float) -> None:
+    """Sums over the runs, each times its place, as the chosen table had them."""
+    found = fsum(i * getattr(run, column) for i, run in enumerate(BLIND_RUNS, 1))
+    assert found == pytest.approx(checked, rel=1e-12)
