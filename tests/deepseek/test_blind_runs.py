@@ -10,6 +10,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from decode_rows import chosen
 from llmserve_lab.catalog.evidence.blind_decode_runs import BLIND_RUNS, OPENED
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS, DecodeRun
 from llmserve_lab.deepseek.calibration.host_time import errors_of, predicted_s
@@ -18,7 +19,6 @@ from llmserve_lab.deepseek.evaluation import blind_runs
 from llmserve_lab.deepseek.evaluation.decode_scores import SYSTEMS
 from llmserve_lab.deepseek.page import blind_table
 from llmserve_lab.formula.text import signed
-from tests.deepseek.test_decode_rows import rule
 
 # Errors in per cent as they were printed when the runs were opened, in their order.
 THAT_DAY = (
@@ -81,14 +81,14 @@ def as_answered(run: DecodeRun) -> Mapping[str, object]:
 
 
 def test_every_stored_run_is_taken_by_the_rule_and_only_once() -> None:
-    taken = rule()([[as_answered(run) for run in BLIND_RUNS]])
+    taken = chosen([[as_answered(run) for run in BLIND_RUNS]])
     assert len(taken) == len(BLIND_RUNS) == len({run.name for run in BLIND_RUNS})
     wanted = {
         (PUBLISHED[run.accelerator], run.engine, f"{1e3 * run.tpot_s:.6g}", run.date)
         for run in BLIND_RUNS
     }
     assert {(row[0], row[1], row[9], row[11]) for row in taken} == wanted
-    assert rule()([[as_answered(run) for run in DECODE_RUNS]]) == []
+    assert chosen([[as_answered(run) for run in DECODE_RUNS]]) == []
 
 
 def test_every_run_is_of_the_suite_s_winter() -> None:

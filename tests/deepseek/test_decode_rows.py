@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-TOOL = Path(__file__).parents[2] / "tools" / "decode_rows.py"
-Runs = Iterable[Mapping[str, Any]]
-
-
-def rule() -> Callable[[Iterable[Runs]], list[tuple[object, ...]]]:
-    """The tool's function, loaded from its file."""
-    spec = importlib.util.spec_from_file_location("decode_rows_tool", TOOL)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: Callable[[Iterable[Runs]], list[tuple[object, ...]]] = module.chosen
-    return found
+from decode_rows import chosen
 
 
 def run(of: str = "mean", **changes: Any) -> dict[str, Any]:
@@ -36,7 +22,7 @@ def run(of: str = "mean", **changes: Any) -> dict[str, Any]:
 
 
 def test_a_run_is_written_in_the_columns_that_are_scored() -> None:
-    assert rule()([[run()]]) == [
+    assert chosen([[run()]]) == [
         (
             "gb200", "trtllm", "fp8", 8192, 1024, 16, 16, 20.0,
             "1500", "31.2346", "mean", "2026-02-01",
@@ -64,12 +50,12 @@ def test_a_run_is_written_in_the_columns_that_are_scored() -> None:
 def test_runs_of_another_kind_and_runs_that_were_seen_are_left_out(
     changes: dict[str, Any],
 ) -> None:
-    assert rule()([[run(**changes)]]) == []
+    assert chosen([[run(**changes)]]) == []
 
 
 def test_a_setting_is_taken_once_means_first_and_the_latest_date() -> None:
     later = run("median", date="2026-03-01")
     means = [run(date="2026-02-02"), run(date="2026-02-03"), run(date="2026-02-01")]
-    (taken,) = rule()([means, [later]])
+    (taken,) = chosen([means, [later]])
     assert taken[-2:] == ("mean", "2026-02-03")
-    assert len(rule()([means, [run("median", conc=672)]])) == 2
+    assert len(chosen([means, [run("median", conc=672)]])) == 2

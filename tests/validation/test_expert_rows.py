@@ -8,13 +8,11 @@ the vendored file breaks none of it.
 from __future__ import annotations
 
 import csv
-import importlib.util
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
 import pytest
 
+from expert_rows import chosen
 from llmserve_lab.validation.experts import (
     COLUMNS,
     LARGEST_TP,
@@ -22,19 +20,6 @@ from llmserve_lab.validation.experts import (
     stored_runs,
 )
 from llmserve_lab.validation.rows import vendored
-
-TOOL = Path(__file__).parents[2] / "tools" / "expert_rows.py"
-
-
-def rule() -> Callable[[Iterable[Mapping[str, str]]], list[tuple[str, ...]]]:
-    """The tool's function, loaded from its file."""
-    spec = importlib.util.spec_from_file_location("expert_rows_tool", TOOL)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: Callable[[Iterable[Mapping[str, str]]], list[tuple[str, ...]]]
-    found = module.chosen
-    return found
 
 
 def run(**changes: object) -> dict[str, str]:
@@ -50,7 +35,7 @@ def run(**changes: object) -> dict[str, str]:
 
 
 def test_a_run_is_written_in_the_columns_that_are_scored() -> None:
-    (line,) = rule()([run()])
+    (line,) = chosen([run()])
     assert line == (
         "openai/gpt-oss-120b", "h100_sxm", "vllm", "fp4", "4", "1024", "256", "16",
         "51.2346", "7.5",
@@ -60,8 +45,8 @@ def test_a_run_is_written_in_the_columns_that_are_scored() -> None:
 
 def test_each_run_is_taken_once_whatever_it_is_called() -> None:
     lower = run(model_path="OpenAI/GPT-OSS-120B", moe_tp_size=2, moe_ep_size=2)
-    assert len(rule()([run(), lower, run()])) == 1
-    assert len(rule()([run(), run(silicon_tpot_ms="7.6")])) == 2
+    assert len(chosen([run(), lower, run()])) == 1
+    assert len(chosen([run(), run(silicon_tpot_ms="7.6")])) == 2
 
 
 @pytest.mark.parametrize(
@@ -78,20 +63,20 @@ def test_each_run_is_taken_once_whatever_it_is_called() -> None:
     ],
 )
 def test_what_is_left_out_is_left_out_by_a_setting(changes: dict[str, object]) -> None:
-    assert rule()([run(**changes)]) == []
+    assert chosen([run(**changes)]) == []
 
 
 def test_a_full_server_is_left_out_on_one_system_alone() -> None:
     many = {"silicon_data_source": "silicon_concurrency=512"}
-    assert len(rule()([run(**many, system="h200_sxm")])) == 1
+    assert len(chosen([run(**many, system="h200_sxm")])) == 1
     other = run(**many, model_path="Qwen/Qwen3-235B-A22B-FP8")
-    assert len(rule()([other])) == 1
+    assert len(chosen([other])) == 1
 
 
 def test_no_time_decides() -> None:
     """Whatever the times are, the same settings are taken."""
     slow = run(silicon_ttft_ms="1e9", silicon_tpot_ms="1e9")
-    assert len(rule()([slow])) == len(rule()([run()]))
+    assert len(chosen([slow])) == len(chosen([run()]))
 
 
 def test_the_vendored_runs_break_no_part_of_the_rule() -> None:

@@ -104,13 +104,17 @@ class Group:
             return "TTFT"
         return "memory" if batch > self.fits else "none"
 
+    @property
+    def _least(self) -> float:
+        """Fewest requests under way that are tried; below one for a short answer."""
+        return min(1.0, self.asked.steps / 1e3)
+
     @cached_property
     def best(self) -> Operating | None:
         """The largest rate within the promises; None where one request breaks them."""
-        least = min(1.0, self.asked.steps / 1e3)
-        if self.breaks(least) != "none":
+        if self.breaks(self._least) != "none":
             return None
-        low, high = least, float(max(self.fits, self.asked.steps)) + 1
+        low, high = self._least, float(max(self.fits, self.asked.steps)) + 1
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             low, high = (middle, high) if self._keeps(middle) else (low, middle)
@@ -119,9 +123,8 @@ class Group:
     @cached_property
     def limit(self) -> Limit:
         """What keeps the server from carrying more."""
-        least = min(1.0, self.asked.steps / 1e3)
         if self.best is None:
-            return self.breaks(least)
+            return self.breaks(self._least)
         beyond = self.breaks(self.best.batch * (1 + 1e-9) + 1e-9)
         return "prompts" if beyond == "none" else beyond
 
