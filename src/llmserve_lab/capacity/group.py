@@ -141,8 +141,8 @@ class Group:
         """
         best = self.best
         if best is None or not 0 < rate <= best.rate * (1 + 1e-9):
-            most = best.rate if best else 0.0
-            raise ValueError(f"rate must be above 0 and at most {most:g}, got {rate:g}")
+            most = f"{self.carried_by_one:g}"
+            raise ValueError(f"rate must be above 0 and at most {most}, got {rate:g}")
         low, high = 0.0, best.batch
         for _ in range(HALVINGS):
             middle = (low + high) / 2
@@ -178,7 +178,7 @@ class Group:
     @property
     def carried(self) -> float:
         """Requests per second that all servers carry at most."""
-        return self.replicas * self.best.rate if self.best else 0.0
+        return self.replicas * self.carried_by_one
 
     @property
     def replicas_within(self) -> tuple[int, int] | None:
@@ -200,7 +200,7 @@ class Group:
     @property
     def gpu_rate(self) -> float:
         """Requests per second that each GPU carries at best."""
-        return self.best.rate / self.tp if self.best else 0.0
+        return self.carried_by_one / self.tp
 
     def alone_band(self, kind: Literal["ttft", "tpot"]) -> Band | Unmeasured:
         """Error band of a time of a request that is alone."""
