@@ -92,6 +92,7 @@ def test_experts_that_do_not_fit_are_left_out() -> None:
     assert a_split().batch_at(0.001) == 0 == a_split().gpu_tokens_per_s(0.001)
 
 
+@pytest.mark.long
 def test_an_error_of_a_phase_moves_the_ratio_its_own_way() -> None:
     """Slower attention never wants fewer Attention GPUs for a full FFN."""
     low, high = tables.ratio_range(GPU, 0.05)

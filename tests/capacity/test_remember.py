@@ -71,6 +71,7 @@ def test_looser_targets_never_lower_the_goodput(
         assert rates == sorted(rates)
 
 
+@pytest.mark.long
 def test_input_costs_the_same_and_output_falls_with_the_load() -> None:
     asked, told, _ = zip(
         *(tables.token_costs(rate) for rate in tables.RATES), strict=True

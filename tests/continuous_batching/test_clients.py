@@ -118,6 +118,7 @@ def test_a_percentile_below_the_hundredth_hides_the_freeze() -> None:
     assert cut.gaps.percentile(99) > run.gaps.percentile(99)  # chunks slow many gaps
 
 
+@pytest.mark.long
 def test_the_table_prints_every_setting_with_its_slots() -> None:
     settings, table = clients.choices(), clients.choices_table()
     slots, gap, long, usual, most = table.rows

@@ -125,6 +125,7 @@ def test_launches_are_drawn_apart_from_what_is_moved() -> None:
         assert 1 < 1e3 * float(count) * launch < 4  # milliseconds
 
 
+@pytest.mark.long
 def test_the_goal_of_the_groups_is_a_group_that_memory_limits() -> None:
     figure = group.group_size()
     assert figure.goal is not None

@@ -60,6 +60,7 @@ def test_every_plan_is_held_against_its_promise_over_its_prediction() -> None:
     assert worked_plans()[-1].slack is worked_plans()[-1].risk is None
 
 
+@pytest.mark.long
 def test_the_factor_of_the_engine_jumps_with_one_slow_row() -> None:
     """It lies between the second and the third slowest; other factors, other plans."""
     known = decision.engine_known()

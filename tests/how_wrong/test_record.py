@@ -43,6 +43,7 @@ def test_the_record_is_of_these_rows() -> None:
         assert all(len(left[kind]) == len(dense_rows()) for kind in KINDS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", FOLDS)
 def test_rows_are_predicted_by_the_constants_of_their_fold(by: str) -> None:
     """Constants as recorded, applied to the sample again, give the recorded errors."""

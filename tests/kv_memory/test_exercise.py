@@ -40,6 +40,7 @@ def requests(gpus: str) -> str:
     return show(model="Llama-3.1-70B", gpu="H100 SXM", gpus=gpus, context=8192)
 
 
+@pytest.mark.long
 def test_the_goal_of_the_bench_is_reached_by_four_gpus_and_not_by_two() -> None:
     assert "leave no room" in requests("1")
     assert "requests that fit, nothing shared" in requests("2")

@@ -235,6 +235,7 @@ def test_a_prompt_leaves_the_pipeline_behind_its_last_chunk() -> None:
     assert pipe.first_token_s(300, 100) == pytest.approx(ends[-1])
 
 
+@pytest.mark.long
 def test_the_goal_of_the_bench_is_reached_by_two_layouts() -> None:
     reached = [
         name

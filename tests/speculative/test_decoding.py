@@ -27,6 +27,7 @@ def draft(text: tuple[int, ...]) -> np.ndarray:
     return toy.next_law("draft", PROMPT + text)
 
 
+@pytest.mark.long
 def test_the_law_of_the_transformers_is_exact() -> None:
     """All paths over the real laws of both: two tokens, drafted by twos."""
     found = law_of_a_text(target, draft, 2, 2)

@@ -174,6 +174,7 @@ def test_the_solution_and_the_map_say_the_same_of_every_panel() -> None:
         assert SAME[triage.cause_of(panel)] == cause == exercise.by_signs(panel)
 
 
+@pytest.mark.long
 def test_no_key_that_the_exercise_offers_can_be_left_out() -> None:
     """Hide it, or all that speak of room for more slots: then an answer is wrong."""
     told = re.findall(r'`"(\w+)"`', TEXT[TEXT.index("the keys are") :][:250])

@@ -31,6 +31,7 @@ def test_a_healthy_run_raises_no_alarm(each: Symptom) -> None:
     assert not each.alarm.holds(watched(each))
 
 
+@pytest.mark.long
 @each_cause
 def test_every_cause_raises_the_same_alarm(each: Symptom, cause: Cause) -> None:
     assert each.alarm.holds(watched(each, cause.name))

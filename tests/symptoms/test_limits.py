@@ -53,6 +53,7 @@ def most_tokens_per_s(run: WatchedRun, pool: Pool) -> float:
     return pool.replicas * most / spent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", [each.key for each in CASES if each.key != "pools"])
 def test_no_rate_is_above_the_limit_of_its_machine(key: str) -> None:
     """Lengths in the window differ a little from those of the whole run."""

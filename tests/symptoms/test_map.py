@@ -210,6 +210,7 @@ def test_each_dashboard_of_the_page_is_led_to_its_cause(key: str, cause: str) ->
     assert led_to(case(key), cause).cause == cause
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", (0, 3))
 @pytest.mark.parametrize(("key", "cause", "leaf"), triage.TRIED)
 def test_the_map_leads_each_run_to_its_cause(

@@ -80,6 +80,7 @@ def test_one_moment_has_one_fullest_cache() -> None:
     assert off == clock and now["KV cache in use, most"] == f"{off:.0%}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", [each.key for each in CASES])
 def test_tables_say_what_was_tried(key: str) -> None:
     """Below each cause are its remedies; each verdict is read off the cells alone."""

@@ -41,6 +41,7 @@ def test_rate_times_queue_time_is_how_many_wait(seed: int) -> None:
     assert waits > 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_two_points_of_memory_leave_most_of_the_storm(seed: int) -> None:
     of = case("preemption-storm")
@@ -67,6 +68,7 @@ def test_remedies_that_help_have_a_price_that_is_read_beside_their_goal() -> Non
             assert worse >= 1.3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_cap_raises_the_rate_of_a_storm_by_a_few_per_cent(
     seed: int,

@@ -147,6 +147,7 @@ def test_without_facts_and_constants_it_is_the_blind_form() -> None:
     assert mended_cost(row, achieved(), DENSE) == expert_cost(row, achieved())
 
 
+@pytest.mark.long
 def test_rows_priced_together_are_those_priced_alone() -> None:
     extra = ExpertConstants(layer_s=3e-5, products=1.7)
     times = sample().predict(achieved(), extra)
@@ -195,6 +196,7 @@ def test_a_model_left_out_does_not_touch_its_constants() -> None:
     assert np.array_equal(made, own)
 
 
+@pytest.mark.long
 def test_the_record_holds_what_is_found_on_the_sample() -> None:
     found, known = fit_extra(sample()), record()["experts"]
     assert known["rows_sha256"] == SHA256["expert_rows.csv"]

@@ -31,6 +31,7 @@ def test_the_engine_comes_to_the_same_times(row: MeasuredRow) -> None:
         assert counted.ttft.seconds(cost) == pytest.approx(report.ttft_s.mean())
 
 
+@pytest.mark.long
 def test_rows_priced_together_are_those_priced_alone() -> None:
     rows, rng = sample(), np.random.default_rng(1)
     machine = drawn(rng)

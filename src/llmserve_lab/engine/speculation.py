@@ -64,8 +64,8 @@ class Acceptance:
 
     def draw(self, n_draft: int, rng: Random) -> int:
         """How many of ``n_draft`` drafts are kept: the first that fails ends it."""
-        kept = 0
-        while kept < n_draft and rng.random() < self.chance(kept + 1):
+        kept, rate, falls = 0, self.rate, self.falls
+        while kept < n_draft and rng.random() < rate * falls**kept:
             kept += 1
         return kept
 

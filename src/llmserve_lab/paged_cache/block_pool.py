@@ -91,9 +91,7 @@ class BlockPool:
     def find_run(self, names: Iterable[Hashable]) -> list[int]:
         """Blocks with these contents, in this order, up to the first not found."""
         run: list[int] = []
-        find = self._found.get
-        for name in names:
-            block = find(name)
+        for block in map(self._found.get, names):
             if block is None:
                 break
             run.append(block)
@@ -198,20 +196,19 @@ class BlockPool:
         Raises:
             ValueError: one was free already; those before it are released.
         """
-        references, freed = self._references, 0
+        references, names, free = self._references, self._names, self.num_free
         for block in self._all_known(blocks):
-            if references[block] == 0:
+            if (left := references[block] - 1) < 0:
                 raise ValueError(f"block must be used to be released, got free {block}")
-            references[block] -= 1
-            if not references[block]:
-                freed += 1
-                if self._names[block] is None:
+            references[block] = left
+            if not left:
+                if names[block] is None:
                     self._blank.append(block)
                 else:
                     self._idle[block] = None
             if self.events is not None:
-                self._note("released" if references[block] else "freed", block)
-        return freed
+                self._note("released" if left else "freed", block)
+        return self.num_free - free
 
     def keep(self, block: int, name: Hashable) -> bool:
         """Let a used block be found by its contents; false if another already is.

@@ -131,6 +131,10 @@ class DecodeBatch:
         heapify(self._by_end)
         return blocks
 
+    def youngest(self) -> Sequence:
+        """The member that was admitted last."""
+        return max(self, key=lambda each: each.number)
+
     def contexts(self) -> list[tuple[Sequence, int]]:
         """Members in order of admission, and the tokens that each has cached."""
         members = sorted(self, key=lambda each: each.number)
@@ -160,21 +164,31 @@ class DecodeBatch:
 
     def settle(self) -> None:
         """Write what the clock has counted into every member, as a policy reads it."""
+        since, worst_s = self.clock, nan
         for sequence in self:
-            self._settle(sequence)
+            if (joined := sequence.joined_at_step) == self.clock:
+                continue
+            if joined != since:  # mostly they were all settled at the same tick
+                since, worst_s = joined, self._worst_gap_s(joined)
+            self._book(sequence, worst_s)
 
     def _settle(self, sequence: Sequence) -> None:
+        if (joined := sequence.joined_at_step) != self.clock:
+            self._book(sequence, self._worst_gap_s(joined))
+
+    def _worst_gap_s(self, joined: int) -> float:
+        # From the tick after it joined: what was pushed up to then are gaps of others,
+        # and its first one, since its prefill, ``emit`` has seen.
+        return self._peaks.highest_since(joined + 1)
+
+    def _book(self, sequence: Sequence, worst_s: float) -> None:
         ticks = self.clock - sequence.joined_at_step
-        if not ticks:
-            return
         sequence.emitted += ticks
         sequence.known += ticks
         sequence.cached += ticks
         sequence.last_token_s = self.last_tick_s
-        # From the tick after it joined: what was pushed up to then are gaps of others,
-        # and its first one, since its prefill, ``emit`` has seen.
-        worst_s = self._peaks.highest_since(sequence.joined_at_step + 1)
-        sequence.worst_gap_s = max(sequence.worst_gap_s, worst_s)
+        if worst_s > sequence.worst_gap_s:
+            sequence.worst_gap_s = worst_s
         sequence.joined_at_step = self.clock
 
     def _left(self, sequence: Sequence) -> Sequence:

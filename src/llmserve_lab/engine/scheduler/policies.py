@@ -42,9 +42,10 @@ class Policy(ABC):
     changed: a request has arrived, started, finished or been preempted.
 
     **It may read** of the :class:`BatchState`: ``waiting``, ``prefilling``,
-    ``len(decode_batch)``, ``decode_rows``, ``decode_load()``, ``running()``, ``size``,
-    ``cached``, ``free_blocks``, ``num_blocks``, ``blocks()``, ``cost``; ``end_s``,
-    which is now; ``waited``, the iterations in a row whose plans said ``waits``.
+    ``len(decode_batch)``, ``decode_rows``, ``decode_load()``, ``running()``,
+    ``youngest()``, ``size``, ``cached``, ``free_blocks``, ``num_blocks``, ``blocks()``,
+    ``cost``; ``end_s``, which is now; ``waited``, the iterations in a row whose plans
+    said ``waits``.
     Of a request in it: ``request``, ``known``, ``cached``, ``pending``, ``emitted``,
     ``left``, ``preemptions``, ``number`` (the order of admission); those of a decoding
     request are up to date only as ``running()`` returns it. **It may call**

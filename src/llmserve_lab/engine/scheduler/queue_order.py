@@ -31,7 +31,7 @@ class Order:
 
     def victim(self, state: BatchState) -> Sequence:
         """The running request that is preempted: the one that was admitted last."""
-        return state.running()[-1]
+        return state.youngest()
 
 
 @dataclass(frozen=True)

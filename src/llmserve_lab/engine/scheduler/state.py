@@ -93,6 +93,13 @@ class BatchState:
         inside = (*self.prefilling, *self.decode_batch)
         return sorted(inside, key=lambda each: each.number)
 
+    def youngest(self) -> Sequence:
+        """Of :meth:`running` the last, without a look at the others' tokens."""
+        youngest = self.prefilling[-1:]
+        if len(self.decode_batch):
+            youngest.append(self.decode_batch.youngest())
+        return max(youngest, key=lambda each: each.number)
+
     def decode_load(self) -> IterationLoad:
         """What the decoding requests bring into the next iteration."""
         rows, cached = len(self.decode_batch), self.decode_batch.cached
