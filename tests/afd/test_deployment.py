@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -99,6 +100,28 @@ def test_an_error_of_a_phase_moves_the_ratio_its_own_way() -> None:
     assert low <= comparison.best(GPU, 0.05).ratio <= high
     assert len(tables.ratios_table().rows) == 6
     assert "48A–48F" in str(tables.instances_table())
+
+
+def test_a_rate_of_the_ratios_has_its_own_time_in_brackets() -> None:
+    """A GPU's tokens per second times the seconds of one are its requests."""
+    table = tables.ratios_table()
+    targets = (comparison.TIGHT_S, comparison.LOOSE_S)
+    wanted = [(gpu, target) for gpu in comparison.DEVICES for target in targets]
+    places = [table.columns.index(name) for name in ("split", "group")]
+    unequal = False
+    for (gpu, target), row in zip(wanted, table.rows, strict=True):
+        split, group = comparison.best(gpu, target), comparison.whole(gpu, target)
+        gpus = split.n_attn + split.n_ffn
+        inside = split.n_attn * split.n_batches * split.batch_at(target)
+        requests = (inside / gpus, group.batch)
+        for place, batch in zip(places, requests, strict=True):
+            rate, time = re.findall(r"[\d,]+", str(row[place]))
+            assert batch / float(rate.replace(",", "")) == pytest.approx(
+                float(time) / 1e3, abs=0.6e-3
+            ), (gpu, target)
+        one, other = (str(row[place]).split()[1:] for place in places)
+        unequal |= one != other
+    assert unequal  # so that exchanged brackets are seen
 
 
 @pytest.mark.parametrize(

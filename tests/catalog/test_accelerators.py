@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -204,6 +205,24 @@ def test_an_h800_is_an_h100_with_fewer_links() -> None:
     assert float(cut.hbm_bytes) == float(full.hbm_bytes)
     assert float(cut.hbm_bw) == float(full.hbm_bw)
     assert cut.scale_up != full.scale_up
+
+
+SIZES = {"MiB": 2**20, "GiB": 2**30}
+
+
+REPORTED = [each for each in DISCLOSED if each.driver_bytes is not None]
+
+
+@pytest.mark.parametrize("device", REPORTED, ids=lambda each: each.key)
+def test_what_a_driver_reports_is_the_size_in_its_note(
+    device: catalog.Accelerator,
+) -> None:
+    given = device.driver_bytes
+    assert given is not None
+    said = re.match(r"([\d,.]+) (MiB|GiB)", given.note)
+    assert said, given.note
+    size = float(said[1].replace(",", "")) * SIZES[said[2]]
+    assert float(given) == pytest.approx(size, rel=1e-9)
 
 
 @pytest.mark.parametrize("device", DISCLOSED, ids=lambda each: each.key)

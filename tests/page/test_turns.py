@@ -70,6 +70,16 @@ def test_what_turns_turns_as_the_picture_says() -> None:
     assert found == {"end_to_end.turn"}
 
 
+def test_what_stays_has_the_ink_that_the_legend_gives_the_key() -> None:
+    figure = registry.steps()["end_to_end.turn"]()
+    moves = {name: ink for ink, name in figure.legend.items()}
+    for log in figure.logs.values():
+        for frames in hands(figure, log):
+            for key, row in frames[0].items():
+                stays = all(way(row) == way(each[key]) for each in frames)
+                assert key[-1] == moves["key" if stays else "query"]
+
+
 @pytest.mark.parametrize(("sign", "other"), [*SIGNS.items()])
 def test_the_other_sign_is_found(sign: str, other: int) -> None:
     figure = registry.steps()["end_to_end.turn"]()
