@@ -25,7 +25,7 @@ from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.validation.bands import Predicted
 
 MODEL, DEVICE = "llama-3.1-8b", "h100-sxm"
-AS_MEASURED = "as measured"  # the default machine, beside those of the catalog
+FITTED = "fitted to servers"  # the default machine, beside those of the catalog
 PROMPT, ANSWER = 1000, 200  # tokens of the book's usual request
 
 
@@ -45,7 +45,7 @@ def share() -> Efficiency:
     reached = validation.achieved()
     return replace(
         catalog.efficiency("datasheet"),
-        name=AS_MEASURED,
+        name=FITTED,
         compute=reached.cited("compute"),
         memory=reached.cited("memory"),
         link=reached.cited("link"),
@@ -141,7 +141,7 @@ def band(
     """How far off predictions of this ``kind`` were on runs like the running example.
 
     ``clients`` is the concurrency: requests under way at a time, the batch of a decode
-    step. The predictions are those of the machine as measured; see
+    step. The predictions are those of the machine fitted to servers; see
     :func:`llmserve_lab.validation.band`.
     """
     return validation.band(

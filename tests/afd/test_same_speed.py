@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from llmserve_lab.afd import coupled
 from llmserve_lab.afd.theory.same_speed import copies_away, same_speed, wide_group
+from llmserve_lab.moe.grouped_router import chosen
 
 
 def turn_of_halves(attn: float, ffn: float, way: float, layers: int = 40) -> float:
@@ -96,3 +98,15 @@ def test_the_paper_s_example_at_the_same_speed(
     assert found.gain == pytest.approx(gain, abs=0.003)
     alone = 0.00165 * 600 * found.requests + 50 + 0.083 * found.requests + 100
     assert alone == pytest.approx(found.turn)
+
+
+@pytest.mark.parametrize("nodes", [1, 6, 8, 12, 256])
+def test_a_row_asks_as_many_nodes_as_hold_its_experts(nodes: int) -> None:
+    """Shares differ by one expert at most; other rows ask as many on average."""
+    holders = [expert * nodes // 256 for expert in range(256)]
+    sizes = [holders.count(node) for node in range(nodes)]
+    assert max(sizes) - min(sizes) <= 1
+    rows = chosen(400, seed=1)
+    found = sum(len({holders[expert] for expert in row}) for row in rows) / len(rows)
+    assert coupled.nodes_asked(nodes) == pytest.approx(found, rel=0.03)
+    assert coupled.nodes_asked(nodes) <= min(nodes, 8)

@@ -29,12 +29,12 @@ from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.running_example import PROMPT, cost, device, model
 
 NAMES = ("static", "continuous")
-SHARES = ("datasheet", "article-06", "flashmla", "mazurek-mla", "as measured")
+SHARES = ("datasheet", "article-06", "flashmla", "mazurek-mla", "fitted to servers")
 
 
 def on(share: str) -> IterationCost:
     """The running example on a machine that achieves another share of its datasheet."""
-    if share == "as measured":
+    if share == "fitted to servers":
         return cost()
     return IterationCost.of(model(), device(), efficiency=catalog.efficiency(share))
 
@@ -104,7 +104,7 @@ def test_a_long_prompt_freezes_everybody_for_seconds(share: str) -> None:
     rows = np.arange(LONG, dtype=float)
     walked = (on(share).row_s + on(share).pair_s * (rows + 1)).sum()
     assert walked > 2
-    if share == "as measured":
+    if share == "fitted to servers":
         run = lanes.whole()
         gaps = run.worst_gap_s[run.id < DECODES]
         assert len(gaps) == DECODES
@@ -179,7 +179,7 @@ def test_the_further_a_prompt_the_fewer_rows_fit(share: str, target: float) -> N
     assert all(more >= less for more, less in pairwise(fits))
     if fits[0]:
         assert fits[-1] < fits[0] / 2
-    if share == "as measured" and target == TARGET_S:
+    if share == "fitted to servers" and target == TARGET_S:
         assert (fits[0], fits[-1]) == (questions.fits(0), questions.fits(LONG))
 
 

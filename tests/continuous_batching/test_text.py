@@ -118,5 +118,6 @@ def test_the_exercises_are_what_the_engine_counts() -> None:
     steps = 4 * len(run.log)
     assert questions.idle.right == pytest.approx(1 - sum(questions.ANSWERS) / steps)
     load = IterationLoad.of(chunk=questions.TOO_LONG)
-    assert questions.freeze.right == pytest.approx(on("as measured").compute_s(load))
+    seconds = on("fitted to servers").compute_s(load)
+    assert questions.freeze.right == pytest.approx(seconds)
     assert DECODES == 5

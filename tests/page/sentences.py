@@ -4,7 +4,7 @@
 # stands right before it.
 ORDER: dict[str, dict[str, str]] = {
     "afd.every_split": {
-        "split_gpu_tokens_per_s": "each FFN GPU, makes ",
+        "split_gpu_tokens_per_s": ", makes ",
         "group_gpu_tokens_per_s": "on each GPU, one group ",
     },
     "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},

@@ -151,7 +151,7 @@ KEPT: dict[str, list[str]] = {
             "‘not share’ ‘with context’ context ‘no batch’ ‘large does’ ‘more than’ "
             "endless"
         ),
-        "‘longer than’ batch alone_batch total mbu_batch",
+        "‘longer than’ batch alone_batch alone_mbu total",
     ],
     "speculative_decoding": [
         "‘with chance’ texts",

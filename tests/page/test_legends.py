@@ -73,18 +73,16 @@ def staircases(lines: Named, said: str) -> None:
 
 
 def trade(lines: Named, said: str) -> None:
-    """Bounds lie left of what took longer; the sentence says where two lines end."""
-    for name, words in (("one GPU", "One GPU alone gives"), ("servers", "server that")):
-        (points,) = (each for line, each in lines.items() if line.startswith(name))
-        most = f"{round(max(heights(points)), -2):,.0f}"
-        assert re.search(rf"{words}[^.]* {most}", said), name
-    bare, loaded, timed, unseen = (
+    """The bound lies left of what took longer; the sentence has the server's ends."""
+    bound, timed, server = (
         next(each for line, each in lines.items() if line.startswith(words))
-        for words in ("bound, decodes", "bound, with", "one GPU", "predicted")
+        for words in ("bound", "GPU alone", "server")
     )
-    for bound, slower in ((bare, timed), (loaded, unseen), (bare, loaded)):
-        (x, y), (limit_x, limit_y) = slower[0], tuple(zip(*bound, strict=True))
-        assert np.interp(x, limit_x, limit_y) > y
+    least, most = (f"{round(y, -2):,.0f}" for y in (server[0][1], server[-1][1]))
+    assert f"from {least} to {most} tokens a second" in said
+    for slower in (timed, server):
+        for (limit_x, limit_y), (x, y) in zip(bound, slower, strict=True):
+            assert limit_x < x and limit_y > y
 
 
 def doublings(lines: Named, said: str) -> None:

@@ -14,7 +14,6 @@ import pytest
 from llmserve_lab.capacity import day
 from llmserve_lab.capacity.trace import azure_hour
 from llmserve_lab.catalog import ACCELERATORS, machine
-from llmserve_lab.running_example import setting
 from tests.page.drawn import PACKAGE, inks, lines, panels
 from tests.page.stills import MADE_OF, STILLS
 
@@ -106,11 +105,7 @@ LEVELS: dict[tuple[str, int], Callable[[Any], set[Level]]] = {
     **{("moe.stills.loads", i): at_mean(1) for i in range(3)},
     ("quantization.stills.gains", 0): crossing,
     **{("quantization.stills.gains", i): lambda _: ONE for i in (1, 2)},
-    ("roofline.one_gpu.reached", 0): lambda _: {("level", 100.0), ("upright", RIDGE)},
-    ("roofline.one_gpu.reached", 1): lambda _: {
-        ("level", 100.0),
-        ("level", 100 * float(setting()["eff_mem"])),
-    },
+    ("roofline.one_gpu.reached", 0): lambda _: {("upright", RIDGE)},  # rows, in BF16
 }
 CALL = re.compile(r"\.ax[hv]line\(")
 # Calls in a chapter's drawings, so that a new line is read here, too.
@@ -122,7 +117,7 @@ CALLS = {
     "how_wrong.pictures": 2,  # one of them takes long; a test of the chapter reads it
     "moe.stills": 2,
     "quantization.stills": 2,
-    "roofline.one_gpu": 4,
+    "roofline.one_gpu": 1,
 }
 # Zero where errors are drawn, one where speeds are; pictures of a bench; deadlines,
 # and lines between cells.

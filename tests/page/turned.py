@@ -49,7 +49,7 @@ TITLES: dict[str, str] = {
 }
 # Of live figures; those of stills stand in tests/data/seen.
 SENTENCES: dict[str, str] = {
-    "afd.every_split": "‘most target’ ‘best split’ ‘with af_ratio’",
+    "afd.every_split": "‘most target’ ‘best split’",
     "afd.idle": "‘best ratio’",
     "afd.throughput": "‘best ratio’ ‘with the’ ‘best ratio’",
     "capacity.cost_latency": "‘most ttft’ ‘most tpot’",

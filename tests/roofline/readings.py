@@ -52,6 +52,6 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
-    "roofline.predict-batch": "about a third longer",
+    "roofline.predict-batch": "about 30% longer",
     "roofline.predict-long": "it grows by about a fifth",
 }

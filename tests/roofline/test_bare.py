@@ -34,9 +34,9 @@ def test_at_the_measured_ridge_reading_and_computing_are_equal() -> None:
 
 def test_nothing_read_at_the_share_of_the_fit_and_products_computed_at_it() -> None:
     fitted = share()
-    assert bare.fastest_copy() < bare.fastest_read() < float(fitted.memory) * RATE
     for name in (*bare.LAYER, "head"):
-        assert bare.reading_share(name) < float(fitted.memory)
+        one = bare.products_of(name)[0]
+        assert one.rows == 1 and one.bytes_per_s < float(fitted.memory) * RATE
     assert bare.compute_rate() / PEAK == pytest.approx(float(fitted.compute), abs=0.03)
 
 
@@ -76,18 +76,17 @@ def test_with_prompts_a_gpu_writes_less_than_half() -> None:
     assert tokens < 0.5 * many / machine.bound_s(many)
 
 
-def test_a_served_batch_answers_each_prompt_once() -> None:
-    """Iteration by iteration, a prompt before each answer, on the one GPU's clock."""
-    clock, written, left = 0.0, 0, [round(ANSWER * (n + 1) / 32) for n in range(32)]
-    for _ in range(50 * ANSWER):
-        clock += bare.alone_s(32)
-        written += 32
-        for place in range(32):
-            left[place] -= 1
-            if not left[place]:  # the next request takes its place
-                left[place] = ANSWER
-                clock += bare.alone_s(chunk=1000)
-    assert bare.rate_with_prompts(32) == pytest.approx(written / clock, rel=1e-3)
+@pytest.mark.parametrize("batch", [8, 16, 32, 64, 128])
+def test_a_decode_between_and_beyond_two_contexts_reads_the_tokens_added(
+    batch: int,
+) -> None:
+    """Its time passes through both runs; a token added takes its reading, or more."""
+    for context in bare.SHORTER:
+        wanted = bare.alone_s(batch, context=context)
+        assert bare.decode_s(batch, context) == pytest.approx(wanted, rel=1e-12)
+    added = bare.decode_s(batch, 1152) - bare.alone_s(batch, context=1100)
+    read = batch * 52 * model().kv_bytes_per_token(2.0) / RATE
+    assert 0.9 * read < added < 1.4 * read
 
 
 def test_half_of_the_roof_near_the_ridge_and_more_on_either_side() -> None:

@@ -115,15 +115,14 @@ def test_a_machine_without_a_hierarchy_is_refused() -> None:
         stills.hierarchy(ACCELERATORS["a100-80-sxm"], LLAMA)
 
 
-def test_what_one_gpu_reached_is_beside_the_fit() -> None:
-    assert "72% of the peak (74% measured, with 4,096 rows)" in reached().sentence
-    assert "and 95% of the bandwidth" in reached().sentence
-    for name in one_gpu.SHOWN:  # the largest matrix of a layer, and the smallest
-        sizes = [run.n_in * run.n_out for run in bare.products_of(name)]
-        assert len(set(sizes)) == 1
-    of_layer = {bare.products_of(m)[0].traffic_bytes for m in bare.LAYER}
-    drawn = [bare.products_of(m)[0].traffic_bytes for m in one_gpu.SHOWN]
-    assert drawn == [max(of_layer), min(of_layer)]
+def test_the_products_are_furthest_from_their_bound_near_the_ridge() -> None:
+    assert "320 rows take 9.4 ms, where the datasheet allows 4.9 ms" in (
+        reached().sentence
+    )
+    over = {n: bare.products_s(n) / one_gpu.least_s(n) for n in bare.rows_timed()}
+    worst = max(over, key=lambda rows: over[rows])
+    assert 256 < worst < 384 and over[worst] > 1.9
+    assert max(over[1], over[4096]) < 1.4
 
 
 def test_the_roof_states_both_intensities_and_the_ridge() -> None:

@@ -1,102 +1,57 @@
-"""Every drawn point of one GPU is a stored time: its size over its rate, undone."""
+"""Every drawn point of one GPU is stored times, added up; its bound is a walk's."""
 
 import json
-from collections.abc import Iterator
-from functools import cache
+from collections import defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 from llmserve_lab.catalog.evidence import one_h100
+from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.page import one_gpu
-from llmserve_lab.running_example import device
+from llmserve_lab.running_example import device, model
 from tests.page import drawn
 
 RATE, PEAK = float(device().hbm_bw), float(device().peak("bf16"))
-STORED = json.loads(Path(one_h100.DATA).read_text("utf8"))
-ABOVE = {"product: gate and up": "gate and up", "product: output": "out"}
+PLACES = {"qkv": 32, "out": 32, "gate and up": 32, "down": 32, "head": 1}
 
 
-class Timed(NamedTuple):
-    """What a kernel reads and writes, what it computes, and how long it took."""
-
-    moved: float
-    flops: float
-    seconds: float
-
-
-def rows_of(kind: str) -> Iterator[dict[str, Any]]:
-    table = STORED[kind]
+def stored_s() -> dict[int, float]:
+    """Seconds of all products by rows: each matrix as often as the model has it."""
+    table = json.loads(Path(one_h100.DATA).read_text("utf8"))["product"]
+    found: dict[int, dict[str, float]] = defaultdict(dict)
     for row in table["rows"]:
-        yield dict(zip(table["columns"], row, strict=True))
-
-
-def copied() -> list[Timed]:
-    """Each byte is read once and written once."""
-    return [Timed(r["bytes"] + r["bytes"], 0, r["seconds"]) for r in rows_of("copy")]
-
-
-def read_alone() -> list[Timed]:
-    """By as many blocks as any run had; nothing is written."""
-    runs = [*rows_of("read")]
-    most = max(run["blocks"] for run in runs)
-    return [Timed(r["bytes"], 0, r["seconds"]) for r in runs if r["blocks"] == most]
-
-
-def multiplied(matrix: str = "", rows: int = 0) -> list[Timed]:
-    """Two bytes a number: rows and weights read, results written."""
-    found = []
-    for r in rows_of("product"):
-        if r["precision"] != "bf16" or r["matrix"] == "square":
-            continue
-        if (not matrix or r["matrix"] == matrix) and rows in (0, r["rows"]):
-            m, k, n = r["rows"], r["n_in"], r["n_out"]
-            moved = 2.0 * (m * k + k * n + m * n)
-            found.append(Timed(moved, 2.0 * m * k * n, r["seconds"]))
-    return found
-
-
-@cache
-def points(panel: int) -> dict[str, list[tuple[float, float]]]:
-    """Dots of a panel by the name in the legend."""
-    found = drawn.panels(one_gpu.reached)[panel].lines
+        run = dict(zip(table["columns"], row, strict=True))
+        if run["precision"] == "bf16" and run["matrix"] in PLACES:
+            found[run["rows"]][run["matrix"]] = run["seconds"]
     return {
-        str(line.get_label()): [(float(x), float(y)) for x, y in line.get_xydata()]
-        for line in found
-        if line.get_marker() not in ("", "None", None)
+        rows: sum(PLACES[name] * seconds for name, seconds in by_name.items())
+        for rows, by_name in found.items()
+        if set(by_name) == set(PLACES)
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "timed"),
-    [
-        ("copy", copied()),
-        ("reading alone", read_alone()),
-        ("product of one row", multiplied(rows=1)),
-    ],
-)
-def test_bytes_over_the_drawn_bandwidth_are_the_stored_time(
-    name: str, timed: list[Timed]
-) -> None:
-    shown = [(size, size / (share / 100 * RATE)) for size, share in points(1)[name]]
-    want = [(each.moved, each.seconds) for each in timed]
-    assert len(shown) == len(want)
-    for one, other in zip(sorted(shown), sorted(want), strict=True):
-        assert one == pytest.approx(other, rel=1e-9)
+def lines() -> dict[str, list[tuple[float, float]]]:
+    """Points of the picture by the name in the legend."""
+    (panel,) = drawn.panels(one_gpu.reached)
+    return {
+        str(line.get_label()): [(float(x), float(y)) for x, y in line.get_xydata()]
+        for line in panel.lines
+        if not str(line.get_label()).startswith("_")
+    }
 
 
-@pytest.mark.parametrize("name", ABOVE)
-def test_flops_over_the_drawn_share_of_the_roof_are_the_stored_time(name: str) -> None:
-    timed = sorted(multiplied(ABOVE[name]), key=lambda each: each.flops / each.moved)
-    shown = sorted(points(0)[name])
-    assert len(shown) == len(timed)
-    for (intensity, share), each in zip(shown, timed, strict=True):
-        assert intensity == pytest.approx(each.flops / each.moved, rel=1e-9)
-        reached = share / 100 * min(PEAK, RATE * intensity)
-        assert each.flops / reached == pytest.approx(each.seconds, rel=1e-9)
+def test_a_drawn_time_is_the_sum_of_the_stored_ones() -> None:
+    shown, stored = dict(lines()["one GPU"]), stored_s()
+    assert set(shown) == {rows for rows in stored if rows <= one_gpu.MOST}
+    for rows, ms in shown.items():
+        assert ms == pytest.approx(1e3 * stored[int(rows)], rel=1e-9)
 
 
-def test_nothing_else_is_drawn_as_a_point() -> None:
-    assert set(points(0)) == set(ABOVE)
-    assert set(points(1)) == {"copy", "reading alone", "product of one row"}
+def test_the_bound_is_reading_or_computing_by_a_walk_and_lies_below() -> None:
+    assert set(lines()) == {"bound", "one GPU"}
+    for rows, ms in [*lines()["bound"], *lines()["one GPU"]]:
+        bill = walk(model(), batch=round(rows), context=0, chunk=1)
+        least = max(bill.weight_bytes / RATE, bill.linear_flops / PEAK)
+        assert one_gpu.least_s(rows) == pytest.approx(least, rel=2e-3)
+        assert ms > 0.999e3 * one_gpu.least_s(rows)

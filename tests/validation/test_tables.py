@@ -1,4 +1,4 @@
-"""The tables of the machine as measured hold what the record says."""
+"""The tables of the machine fitted to servers hold what the record says."""
 
 from dataclasses import fields
 

@@ -16,17 +16,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from llmserve_lab.checks import at_least, one_of, positive
+from llmserve_lab.checks import at_least, one_of, positive, whole
 from llmserve_lab.deepseek import formulas as df
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.setup import Numbers, setup
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.moe import formulas as moe
+from llmserve_lab.moe.grouped_router import chosen
+from llmserve_lab.moe.serving import SPEC
 
 Copies = Literal["expert", "node"]
 Overlap = Literal["free", "charged"]
 HALVES = {"free": "ideal halves", "charged": "halves"}  # of the twin
 CONTEXT = 4096.0  # tokens in each request's cache
+ROWS = 5_000  # whose choices are drawn, to count nodes
 MOST = 512  # requests in a batch, searched
 BATCHES = np.arange(1, MOST + 1)
 SETTING = {"n_redundant": 0}  # no copies of experts, in either arrangement
@@ -42,14 +44,20 @@ def group(gpu: str, n_gpus: int, overlap: str = "none") -> Twin:
 
 def copies_of_row(twin: Twin, copies: Copies) -> float:
     """Copies of a row that are sent: one for each expert, or for each node asked."""
-    top_k = float(twin.setup.experts.top_k)
     if copies == "expert":
-        return top_k
-    nodes = twin.setup.nodes_of_a_row
-    if nodes <= 1:
-        return 1.0
-    among = round(twin.setup.experts.n_experts * nodes / twin.setup.n_nodes)
-    return float(moe.ROW_COPIES(n_experts=among, ep=nodes, top_k=top_k))
+        return float(twin.setup.experts.top_k)
+    return nodes_asked(round(twin.setup.n_nodes))
+
+
+@cache
+def nodes_asked(nodes: int) -> float:
+    """Nodes on which a row has experts, on average; its router chooses by groups.
+
+    The experts lie on the nodes in their order, as evenly as whole experts can.
+    """
+    whole(of="node", most=SPEC.n_experts, nodes=nodes)
+    asked = np.sort(chosen(ROWS) * nodes // SPEC.n_experts, axis=1)
+    return float(1 + (np.diff(asked, axis=1) > 0).sum(axis=1).mean())
 
 
 @cache

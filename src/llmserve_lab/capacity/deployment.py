@@ -78,7 +78,7 @@ class Candidate:
 
     @cached_property
     def cost(self) -> IterationCost:
-        """An iteration of one replica, on the machine as measured."""
+        """An iteration of one replica, fitted to servers."""
         gpu = catalog.accelerator(self.device)
         return running_example.served_by(catalog.model(self.model), gpu, tp=self.tp)
 

@@ -1,10 +1,10 @@
 """One server of a plan: an engine on a tensor-parallel group, and what limits it.
 
 It reads at most one prompt a step, whole, as in the formulas of the chapter on
-disaggregation, and is priced by the engine's iterations as measured: the mean gap is
-``shared_gap_s``, requests under way are rate × time (Little), and a prompt waits as in
-an M/D/1 queue, ``fixed_queue_s``, and for half of the step that runs when it comes.
-Promises are on means.
+disaggregation, and is priced by the engine's iterations, fitted to servers: the mean
+gap is ``shared_gap_s``, requests under way are rate × time (Little), and a prompt waits
+as in an M/D/1 queue, ``fixed_queue_s``, and for half of the step that runs when it
+comes. Promises are on means.
 """
 
 from __future__ import annotations

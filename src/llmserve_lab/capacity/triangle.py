@@ -74,7 +74,7 @@ class TracedRate:
 
 
 def pool(model: str, device: str, rows: int = ROWS) -> Pool:
-    """One replica on the machine as measured, with chunked prefill."""
+    """One replica, fitted to servers, with chunked prefill."""
     shape, gpu = catalog.model(model), catalog.accelerator(device)
     cost = running_example.served_by(shape, gpu, tp=MODELS.get(model, 1))
     return Pool(cost, Chunked(rows))

@@ -7,6 +7,7 @@ takes beyond it is the server's; what it takes beyond the datasheet is the GPU's
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from llmserve_lab.catalog.evidence import one_h100
 from llmserve_lab.formula.origin import Computed
@@ -18,14 +19,14 @@ from llmserve_lab.roofline.machine import (
     MEAN_CONTEXT,
     decode,
     prompt,
-    prompt_terms,
     terms,
 )
-from llmserve_lab.running_example import ANSWER, PROMPT, band, ideal, model
+from llmserve_lab.running_example import PROMPT, ideal, model
 from llmserve_lab.validation import datasheet_bound
 
-LAYER = ("qkv", "out", "gate and up", "down")  # the matrices of a layer, as measured
+LAYER = ("qkv", "out", "gate and up", "down")  # the matrices of a layer, as timed
 MANY = 4096  # rows with which the products of a layer are quickest
+SHORTER = (600, MEAN_CONTEXT)  # cached tokens with which every batch was timed
 LOADS = ((1, 0), (BATCH, 0), (256, 0), (0, PROMPT))  # decodes, or a prompt
 
 
@@ -39,6 +40,13 @@ def products_of(matrix: str) -> tuple[one_h100.Product, ...]:
     """The products of a matrix in BF16, the fewest rows first."""
     found = [each for (name, _), each in _products().items() if name == matrix]
     return tuple(sorted(found, key=lambda each: each.rows))
+
+
+def rows_timed() -> tuple[int, ...]:
+    """Numbers of rows with which every product of an iteration was timed."""
+    timed = _products()
+    found = [rows for name, rows in timed if name == "head"]
+    return tuple(sorted(n for n in found if all((name, n) in timed for name in LAYER)))
 
 
 def layers_s(rows: int) -> float:
@@ -55,12 +63,6 @@ def layers_s(rows: int) -> float:
 def products_s(rows: int) -> float:
     """The same with the LM head, which an iteration of decodes runs for every row."""
     return layers_s(rows) + float(_products()["head", rows].seconds)
-
-
-def reading_share(matrix: str) -> float:
-    """Share of the datasheet's bandwidth at which a product of one row reads."""
-    run = _products()[matrix, 1]
-    return run.bytes_per_s / float(ideal()["hbm_bw"])
 
 
 def compute_rate(rows: int = MANY) -> float:
@@ -83,11 +85,6 @@ def fastest_read() -> float:
     return max(each.bytes_per_s for each in one_h100.reads())
 
 
-def fastest_copy() -> float:
-    """Bytes a second of the quickest copy, read and written counted."""
-    return max(each.bytes_per_s for each in one_h100.copies())
-
-
 def batches(context: int = MEAN_CONTEXT) -> tuple[int, ...]:
     """Numbers of requests whose decode was timed with so many cached tokens each."""
     timed = one_h100.mean_seconds()
@@ -108,28 +105,31 @@ def alone_s(batch: int = 0, *, chunk: int = 0, context: int = MEAN_CONTEXT) -> f
     return timed[asked]
 
 
-def rate_with_prompts(batch: int) -> float:
-    """Output tokens a second of one GPU, if each answer's prompt is read, too.
+def decode_s(batch: int, context: float) -> float:
+    """Seconds of a decode, on the straight line through the two contexts timed.
 
-    Decodes and prompts in iterations of their own, both as timed: each of ``batch``
-    requests needs a prompt in the tokens of an answer.
+    A cached token adds what it adds between them.
+
+    Raises:
+        ValueError: no such batch was timed.
     """
-    each = alone_s(batch) + batch / ANSWER * alone_s(chunk=PROMPT)
-    return batch / each
+    at_few, at_many = (alone_s(batch, context=each) for each in SHORTER)
+    few, many = SHORTER
+    return at_many + (context - many) * (at_many - at_few) / (many - few)
 
 
 def split_of_launches() -> dict[str, float]:
     """What the fitted time of launches and gaps is, for one request that decodes.
 
-    The whole as served stays; the bare pass and its products, timed one by one, say
+    The fitted whole stays; the bare pass and its products, timed one by one, say
     which part of it is which.
     """
-    served, bare, products = terms(1), alone_s(1), products_s(1)
-    slower = products - served["read weights"]
-    added = sum(served.values()) - bare
+    fitted, bare, products = terms(1), alone_s(1), products_s(1)
+    slower = products - fitted["read weights"]
+    added = sum(fitted.values()) - bare
     return {
         "slower reading": slower,
-        "other kernels": served["launches and gaps"] - slower - added,
+        "other kernels": fitted["launches and gaps"] - slower - added,
         "server": added,
     }
 
@@ -156,26 +156,23 @@ def mfu(batch: int, chunk: int = 0) -> float:
 
 
 def passes_table() -> Table:
-    """Table of iterations: the bound, one GPU alone, the prediction for a server."""
-    rows = []
+    """Table of iterations: the bound, one GPU alone, and what it uses."""
+    rows: list[tuple[Any, ...]] = []
     for batch, chunk in LOADS:
-        served = sum((terms(batch) if batch else prompt_terms(chunk)).values())
-        around = band("decode_step" if batch else "ttft", clients=batch if batch else 1)
         least = f"{1e3 * bound(batch, chunk).value:.1f}"
         rows.append(
             (
                 f"decode of {batch}" if batch else f"prompt of {chunk:,}",
-                banded(least, datasheet_bound("decode_step")),
+                least if rows else banded(least, datasheet_bound("decode_step")),
                 f"{1e3 * alone_s(batch, chunk=chunk):.1f}",
-                banded(f"{1e3 * served:.1f}", around),
                 f"{mbu(batch, chunk):.0%}",
                 f"{mfu(batch, chunk):.1%}",
             )
         )
-    columns = ("iteration", "bound", "one GPU", "as served", "MBU", "MFU")
+    columns = ("iteration", "bound", "one GPU", "MBU", "MFU")
     caption = (
         f"Milliseconds of an iteration, {MEAN_CONTEXT:,} tokens in each cache; "
-        "MBU and MFU of the one GPU"
+        "MBU and MFU of the GPU"
     )
-    note = f"One GPU: {one_h100.source()}; mean of two runs. As served: fitted."
+    note = f"One GPU: {one_h100.source()}; mean of two runs."
     return Table(caption, columns, rows, notes=(note,))

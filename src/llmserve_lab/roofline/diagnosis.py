@@ -13,7 +13,6 @@ def diagnosis(
     mfu: float,
     cache_usage: float = 0.0,
     *,
-    rows: float = 1.0,
     cached: float = 0.0,
     gaps: bool = True,
 ) -> str:
@@ -24,17 +23,16 @@ def diagnosis(
         mfu: share of the datasheet's compute in use.
         cache_usage: share of the cache's memory that is taken. A full one is asked for
             first: it is read in every iteration, so that MBU is usually high as well.
-        rows: rows of an iteration. Beyond the ridge the products wait for the tensor
-            cores, and a larger batch gains nothing.
         cached: tokens in all caches together. Once they outweigh the weights, a larger
-            batch has little left to share.
+            batch has little left to share. Rows need not be asked for: beyond the ridge
+            a high MBU with a low MFU means that the caches outweigh the weights.
         gaps: whether a trace shows time between kernels in which the GPU waits. If it
             shows none and both shares are low, the kernels themselves are slow.
     """
     if cache_usage >= FULL_CACHE:
         return "out of room"
     kinds = {
-        (True, False): f"memory-bound by {_read_longer(rows, cached)}",
+        (True, False): f"memory-bound by {_read_longer(cached)}",
         (True, True): "mixed",
         (False, True): "compute-bound",
         (False, False): "overhead-bound" if gaps else "slow kernels",
@@ -42,8 +40,7 @@ def diagnosis(
     return kinds[mbu >= HIGH_MBU, mfu >= HIGH_MFU]
 
 
-def _read_longer(rows: float, cached: float) -> str:
+def _read_longer(cached: float) -> str:
     """Whether a memory-bound batch still has weights to share."""
-    few = rows < float(f.RIDGE_ROWS.at(ideal()))
     short = cached < float(f.CROSSOVER_TOKENS.at(ideal()))
-    return "weights" if few and short else "caches"
+    return "weights" if short else "caches"

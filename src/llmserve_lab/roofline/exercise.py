@@ -16,7 +16,7 @@ LIMITS_S = (0.005, 0.0125, 0.03, 0.1)  # between two tokens
 
 
 def seconds(batch: int, context: int) -> float:
-    """A decode iteration of the running example, as measured servers run it."""
+    """A decode iteration of the running example, fitted to servers."""
     whole(batch=batch, context=context)
     return cost().seconds(decodes(batch, context))
 

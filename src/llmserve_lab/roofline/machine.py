@@ -17,7 +17,7 @@ def decodes(batch: int, context: int = MEAN_CONTEXT) -> IterationLoad:
 
 
 def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
-    """Seconds of a decode iteration as served (fitted), term by term."""
+    """Seconds of a decode iteration, fitted to servers, term by term."""
     machine, load = cost(), decodes(batch, context)
     longer = max(load.rows * machine.row_s, machine.weights_s)
     products_s = longer + machine.exposed_s(load.rows)
@@ -33,7 +33,7 @@ def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
 
 
 def prompt_terms(prompt: int = PROMPT) -> dict[str, float]:
-    """Seconds of an iteration that reads one prompt, as served (fitted), by term.
+    """Seconds of an iteration that reads one prompt, fitted to servers, by term.
 
     The machine multiplies every row alike, the LM head included.
     """

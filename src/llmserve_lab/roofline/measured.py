@@ -56,11 +56,6 @@ class MeasuredServer:
         return f.ITERATION_S_APART.computed(ideal(), self.size)
 
     @property
-    def predicted_s(self) -> float:
-        """Time per token, prompts included, by the fit that has not seen this model."""
-        return self.row.tpot_s * (1 + self.error)
-
-    @property
     def mbu(self) -> Computed:
         """Share of the datasheet's bandwidth that its time per token makes use of."""
         return f.MBU.computed(ideal(), self.size, measured_s=self.row.tpot_s)
@@ -80,13 +75,13 @@ class MeasuredServer:
     def alone_s(self) -> float:
         """What one GPU alone took for the same work, decodes and prompts timed apart.
 
-        Its decodes have ``MEAN_CONTEXT`` cached tokens, a few less than the server's;
-        the time of its prompt is scaled to the length of the server's.
+        The time of its decodes is continued from two contexts to the server's, and
+        that of its prompt is scaled to the length of the server's.
         """
         begin = self.row.clients / (mean_share() * OUTPUT_LEN)
         as_long = mean_share() * PROMPT_LEN / PROMPT
         one = as_long * bare.alone_s(chunk=PROMPT)
-        return bare.alone_s(self.row.clients) + begin * one
+        return bare.decode_s(self.row.clients, self.context) + begin * one
 
     @property
     def prompts_s(self) -> float:
@@ -158,7 +153,8 @@ def served_table() -> Table:
     caption = "Milliseconds per output token: Llama-3.1-8B in BF16 on one H100"
     note = (
         f"Server: measured, {TOOL}. Bound and MBU: of the decodes. MFU and GPU alone: "
-        "of all work, each iteration with its share of new prompts."
+        "with the prompts. GPU alone: timed at "
+        f"{bare.SHORTER[0]} and {bare.SHORTER[1]:,} cached tokens, and continued."
     )
     return Table(caption, columns, rows, notes=(note,))
 
@@ -171,15 +167,15 @@ def _least(server: MeasuredServer) -> Any:
 
 @dataclass(frozen=True)
 class StepTerm:
-    """A term of a decode iteration: seconds by the datasheet's bound, and as served."""
+    """A term of a decode: seconds by the datasheet's bound, and fitted to servers."""
 
     name: str
     bound_s: float
-    served_s: float
+    fitted_s: float
 
 
 def step_terms(batch: int = BATCH, context: int = MEAN_CONTEXT) -> tuple[StepTerm, ...]:
-    """From the datasheet's bound to an iteration as served; the last is the whole."""
+    """From the datasheet's bound to the fit to servers; the last is the whole."""
     reached, sizes = cost(), decode(batch, context)
     known = ideal()
     weights_s, kv_s = (float(each.at(known, sizes)) for each in (f.WEIGHTS_S, f.KV_S))
@@ -195,27 +191,27 @@ def step_terms(batch: int = BATCH, context: int = MEAN_CONTEXT) -> tuple[StepTer
 
 
 def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
-    """Table from the datasheet's bound to a served decode iteration, term by term."""
+    """Table of a decode: the datasheet's bound and the fit to servers, term by term."""
     *parts, whole = (
-        (each.name, _ms(each.bound_s), _ms(each.served_s))
+        (each.name, _ms(each.bound_s), _ms(each.fitted_s))
         for each in step_terms(batch, context)
     )
     name, least, most = whole
     around = band("decode_step", clients=batch)
     together = banded(least, datasheet_bound("decode_step")), banded(most, around)
-    columns = ("ms", "bound", "as served")
+    columns = ("ms", "bound", "fitted to servers")
     caption = (
         f"A decode iteration of {batch} requests with {context:,} tokens in cache each"
     )
     note = (
-        f"As served: by the full fit, to {fitted_rows()} measured runs ({TOOL}). Three "
-        "decimals, so that the parts add up."
+        f"The full fit, to {fitted_rows()} measured runs ({TOOL}). Three decimals, so "
+        "that the parts add up."
     )
     return Table(caption, columns, [*parts, (name, *together)], notes=(note,))
 
 
 def logged(batch: int = BATCH) -> tuple[float, float]:
-    """FLOPs and bytes read per second of decode iterations as served (fitted)."""
+    """FLOPs and bytes read per second of decodes, their time fitted to servers."""
     known, size = ideal(), decode(batch)
     seconds = sum(terms(batch).values())
     of = (f.ITERATION_FLOPS, f.ITERATION_BYTES)
@@ -224,7 +220,7 @@ def logged(batch: int = BATCH) -> tuple[float, float]:
 
 
 def log_line(batch: int = BATCH) -> str:
-    """What vLLM would log of decode iterations as served (fitted), in its own words."""
+    """What vLLM would log of decodes whose time is fitted to servers, in its words."""
     flops, read = logged(batch)
     return (
         f"Engine 000: MFU: {flops / 1e12:.1f} TF/s/device {read / 1e9:.1f} GB/s/device"

@@ -1,4 +1,4 @@
-"""The machine as measured, as tables: its constants, and how far off it is."""
+"""The machine fitted to servers, as tables: its constants, and how far off it is."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def achieved_table() -> Table:
         value = Sourced(si(found, unit), reached.cited(name))
         rows.append((what, si(sheet, unit) if sheet else "0", value))
     return Table(
-        "The machine as measured",
-        ("constant", "datasheet", "as measured"),
+        "The machine fitted to servers",
+        ("constant", "datasheet", "fitted to servers"),
         rows,
         notes=(
             "The first six are fitted to measured rows of dense models, one set for "

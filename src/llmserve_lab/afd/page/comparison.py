@@ -27,7 +27,7 @@ DEVICES = tuple(each.key for each in in_servers("fp8", known, stacks_known))
 GPUS, TIGHT_S, LOOSE_S = 96, 0.05, 0.1
 # As in the measured groups: DeepEP's kernels for decode send one for each expert.
 COPIES: coupled.Copies = "expert"
-PART = Unmeasured("one layer, and no split of this model on these GPUs", True)
+PART = Unmeasured("one layer of a group; such a split not even whole", True)
 SHOWN_MS, CONTEXTS = (30, 40, 45, 50, 60, 70), (4096.0, 8192.0)
 OVERLAPS: tuple[coupled.Overlap, ...] = ("free", "charged")
 WAYS = ("one batch", "two halves", "split")

@@ -117,8 +117,8 @@ def every_split() -> LiveFigure:
         ),
         sentence=(
             "DeepSeek-V3 on 96 × {device}, {context} in each cache, at most {target} "
-            "per token, overlap {overlap} on both sides: the best split, with "
-            "{af_ratio} Attention GPUs for each FFN GPU, makes "
+            "per token, overlap {overlap} on both sides: the best split, at "
+            "a ratio of {af_ratio}, makes "
             "{split_gpu_tokens_per_s} on each GPU, one group "
             "{group_gpu_tokens_per_s}."
         ),

@@ -182,7 +182,7 @@ def _names() -> list[Any]:
 
 
 def lines() -> tuple[Drawn, ...]:
-    """The curves of an iteration: as served, after a prefix and without one.
+    """The curves of an iteration: fitted to servers, after a prefix and without one.
 
     Up to the rows that are recorded launches are replayed, by the page's rule.
     """

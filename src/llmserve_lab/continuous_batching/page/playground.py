@@ -34,13 +34,13 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
-from llmserve_lab.running_example import AS_MEASURED, DEVICE, served_by
+from llmserve_lab.running_example import DEVICE, FITTED, served_by
 
 DEVICES = beginning_with(DEVICE, in_servers("bf16", stacks_known))
 ON_ONE_DEVICE = tuple(MODELS[k] for k in ("llama-3.1-8b", "llama-3-8b", "llama-2-7b"))
 MODEL_NAMES = tuple(model.name for model in ON_ONE_DEVICE)
 DEVICE_NAMES = tuple(each.name for each in DEVICES)
-SHARE_NAMES = (AS_MEASURED, *(each.name for each in EFFICIENCIES.values()))
+SHARE_NAMES = (FITTED, *(each.name for each in EFFICIENCIES.values()))
 SCHEDULERS: dict[str, Callable[[int, float], Policy]] = {
     "chunked prefill, a token budget": lambda rows, _: Chunked(rows),
     "chunked prefill, a target": lambda _, target_s: ChunkedWithin(target_s),
@@ -140,8 +140,8 @@ def run(
 
 
 def _cost(shape: ModelShape, device: Accelerator, share: str) -> IterationCost:
-    """The machine as measured, or one that reaches a share of its peaks, no more."""
-    if share == AS_MEASURED:
+    """The machine fitted to servers, or one that reaches a share of its peaks."""
+    if share == FITTED:
         return served_by(shape, device)
     (reached,) = (each for each in EFFICIENCIES.values() if each.name == share)
     return IterationCost.of(shape, device, efficiency=reached)

@@ -191,6 +191,7 @@ class Drawn:
     means: str = ""
     over: tuple[float, float] | None = None
     says: str = ""
+    corners: tuple[str, ...] = ()
 
     def curve(self, y: QuantityAxis, along: str) -> Curve:
         """The curve, its data in the unit of ``y``, over the quantity ``along``."""
@@ -199,7 +200,7 @@ class Drawn:
         else:
             expr = y.draws(self.formula, **{along: f"datum.{along}"} | dict(self.at))
         look: dict[str, Any] = {"label_at": self.label_at, "dash": self.dash}
-        look |= {"rising": self.rising, "says": self.says}
+        look |= {"rising": self.rising, "says": self.says, "corners": self.corners}
         return Curve(self.name, expr, self.ink, **look)
 
 

@@ -79,7 +79,8 @@ class Curve:
 
     The name ends at the share ``label_at`` of the line's rows, on the free side of the
     line: below a falling one, above a rising one. ``says`` is a Vega expression that is
-    written in its place, for a name that the reader chooses.
+    written in its place, for a name that the reader chooses. ``corners`` are Vega
+    expressions of places along the other axis at which the line bends sharply.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Curve:
     dash: tuple[int, ...] = ()
     rising: bool = False
     says: str = ""
+    corners: tuple[str, ...] = ()
 
 
 def curves(x: Any, y: Any, over: tuple[float, float], *lines: Curve) -> Any:
@@ -106,7 +108,10 @@ def _curve(line: Curve, x: str, y: str, over: tuple[float, float]) -> Any:
     color = line.ink.css
     dash = list(line.dash or (1, 0))
     drawn = alt.Chart().mark_line(
-        clip=True, interpolate="monotone", color=color, strokeDash=dash
+        clip=True,
+        interpolate="linear" if line.corners else "monotone",
+        color=color,
+        strokeDash=dash,
     )
     row = f"datum.i == {round(line.label_at * STEPS)}"
     name = (
@@ -122,9 +127,17 @@ def _curve(line: Curve, x: str, y: str, over: tuple[float, float]) -> Any:
         )
     )
     rows = alt.LayerChart(data=alt.sequence(0, STEPS + 1, as_="i"), layer=[drawn, name])
-    return rows.transform_calculate(**{x: _power(*over)}).transform_calculate(
-        **{y: line.expr}
-    )
+    along = _power(*over)
+    for corner in line.corners:
+        along = _snapped(along, corner, over)
+    return rows.transform_calculate(**{x: along}).transform_calculate(**{y: line.expr})
+
+
+def _snapped(along: str, corner: str, over: tuple[float, float]) -> str:
+    """The same rows, the one nearest to a corner moved into it."""
+    half = math.log(over[1] / over[0]) / STEPS / 2
+    near = f"abs(log({along}) - log({corner})) < {half:.6g}"
+    return f"({near} ? {corner} : {along})"
 
 
 def _power(low: float, high: float) -> str:

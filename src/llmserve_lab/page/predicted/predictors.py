@@ -37,7 +37,7 @@ PREDICTORS = {
 # Results of formulas, by their code names, that are a time of an iteration.
 PREDICTED = {
     "iteration_s": "an iteration",
-    "served_iteration_s": "an iteration on the machine as measured",
+    "served_iteration_s": "an iteration, fitted to servers",
     "compute_s": "an iteration that computes",
     "weights_s": "an iteration that reads the weights",
     "kv_s": "an iteration that reads the cache",

@@ -32,7 +32,7 @@ KV_HEADS = BIG.kv_elements_per_token // (2 * BIG.n_layers * BIG.attention.d_head
 TIMES = (
     "about 32 times as long",
     "about three times as long",
-    "about a third longer",
+    "about 30% longer",
 )
 GROWTHS = ("it halves", "it grows by about a fifth", "it doubles")
 
@@ -73,7 +73,7 @@ predict_batch = Question(
         "at least?"
     ),
     choices=TIMES,
-    answer=lambda: _closest(longer(), 32.0, 3.0, 4 / 3),
+    answer=lambda: _closest(longer(), 32.0, 3.0, 1.3),
     why=lambda: (
         f"At least {si(bound_s(BATCH), 's')}, {longer():.2f} times as long, for "
         f"{BATCH} tokens instead of one. The weights are read once for all rows; "

@@ -65,7 +65,7 @@ def reuse() -> StepFigure:
         },
         counters=(
             Counter("tiles used"),
-            Counter("ticks so far, a row"),
+            Counter("ticks per row, so far"),
             Counter("tensor cores busy"),
         ),
         goal=Goal(

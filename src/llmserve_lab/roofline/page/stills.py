@@ -58,8 +58,8 @@ def hierarchy(accelerator: Accelerator, shape: ModelShape) -> StaticFigure:
         name="roofline.hierarchy",
         title=_who_holds(shape.weight_bytes(), levels),
         sentence=(
-            f"{accelerator.name}, drawn to scale: the area of a box is what it holds, "
-            f"the width of a pipe what it delivers. {bottom.name} holds "
+            f"{accelerator.name}, drawn to scale: the area of a memory is what it "
+            f"holds, the width of a pipe what it delivers. {bottom.name} holds "
             f"{_shown(bottom.bytes)} and delivers {_shown(bottom.bandwidth)}, the "
             f"{top.name} {_shown(top.bytes)} and {_shown(top.bandwidth)}. The weights "
             f"of {shape.name} take {si(shape.weight_bytes(), 'byte')}."
