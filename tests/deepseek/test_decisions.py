@@ -11,16 +11,12 @@ from llmserve_lab.deepseek.evaluation import ablations, caveats, decisions
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, alike, band
 from llmserve_lab.deepseek.evaluation.group_size import (
-    HALF,
-    buffer_bytes,
-    fits_beside_buffers,
-    rows_sent,
     served,
 )
 from llmserve_lab.deepseek.evaluation.predictions import point
 from llmserve_lab.deepseek.evaluation.published_runs import run_as
 from llmserve_lab.deepseek.model.setup import setup
-from llmserve_lab.deepseek.page import budget, evidence, group, overlap
+from llmserve_lab.deepseek.page import budget, evidence, group
 from llmserve_lab.formula.band import Band
 from tests.deepseek.twins import twin
 
@@ -148,43 +144,6 @@ def test_every_range_at_a_target_has_room_below(ep: int) -> None:
         assert low < 0.85 * found.tokens_per_s and high > 1.15 * found.tokens_per_s
 
 
-def test_the_opening_s_requests_are_those_that_fit() -> None:
-    """Weights, tables in two bytes, buffers and caches, added up again."""
-    for ep, least in ((32, 230), (72, 256), (144, 256)):
-        place = setup("h100-sxm", ep)
-        made = twin(place)
-        tables = 2 * 129_280 * 7168
-        # every row of a half for each of 288 experts, sent and received, all twice
-        buffers = 288 * HALF * 4 * (2 * 7168 + 16)
-        assert buffers == buffer_bytes(made)
-        held = made.resident_bytes() + tables + buffers
-        held += 288 * 4 * (2 * 7168 + 16) * max(0, least // 2 - HALF)
-        assert held + least * 2000 * 70_272 <= made.room_bytes()
-        fits = fits_beside_buffers(made, 2000.0)
-        assert group.fixed_batch(ep)[1] == least == min(256, fits)
-
-
-def test_every_row_of_what_fits_has_a_place_in_the_buffers() -> None:
-    """All that a GPU holds, added up again: what fits does, one request more does not.
-
-    In halves a dispatch carries half of the rows, in one batch all of them.
-    """
-    tables, fitting = 2 * 129_280 * 7168, {}
-    for way, share in (("halves", 2), ("none", 1)):
-        made = twin(worked.PLACE, overlap=way)
-        fitting[way] = fits_beside_buffers(made, 2000.0)
-        held = []
-        for requests in (fitting[way], fitting[way] + 1):
-            rows = max(HALF, -(-requests // share))
-            assert rows_sent(made, requests) <= rows
-            places = 288 * rows * 4 * (2 * 7168 + 16)
-            assert buffer_bytes(made, rows) == places
-            held.append(made.resident_bytes() + tables + places)
-            held[-1] += requests * 2000 * 70_272
-        assert held[0] <= made.room_bytes() < held[1]
-    assert fitting["none"] < fitting["halves"] < made.batch_fits(2000.0)
-
-
 def test_without_redundant_experts_the_largest_group_reads_fewer() -> None:
     """One expert on each of 256 GPUs instead of two places of which some stay empty."""
     assert setup("h100-sxm", 256).local_experts(0) == 1
@@ -223,19 +182,6 @@ def test_the_one_run_with_a_user_s_rate_lies_on_the_strip_s_end() -> None:
     assert batch * user == pytest.approx(float(record.gpu_tokens_per_s), rel=2e-3)
 
 
-def test_while_bytes_fly_the_gpu_computes_for_longer() -> None:
-    """Counted on layers as they were played out, in the steady state."""
-    played = overlap.spans(worked.MANY, halves=True, layers=12)
-    computed = [
-        s.end - s.start
-        for s in played
-        if not s.on_network and s.phase != "start" and 4 <= s.layer < 8
-    ]
-    first, last = (min(s.start for s in played if s.layer == n) for n in (4, 8))
-    assert sum(computed) / (last - first) == pytest.approx(worked.busy_share())
-    assert 0.72 < worked.busy_share() < 0.74
-
-
 def test_without_the_slowdown_overlap_would_gain_far_too_much() -> None:
     """So that the slowdown cannot be what makes the twin too slow across nodes."""
     ours = book_assumptions()
@@ -246,6 +192,7 @@ def test_without_the_slowdown_overlap_would_gain_far_too_much() -> None:
     )
     measured = next(ablations.overlap_ablations(ours)).measured[0] - 1
     assert abs(with_ - measured) < 0.03 < 0.15 < without - measured
+    assert without == pytest.approx(decisions.uncharged_gain())
 
 
 def test_with_fewer_requests_the_network_takes_less_of_a_step() -> None:

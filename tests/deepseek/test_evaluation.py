@@ -32,6 +32,8 @@ from llmserve_lab.deepseek.evaluation.ablations import (
 from llmserve_lab.deepseek.evaluation.attribution import (
     ladder,
 )
+from llmserve_lab.deepseek.evaluation.bands import scored
+from llmserve_lab.deepseek.evaluation.caveats import few_requests
 from llmserve_lab.deepseek.evaluation.predictions import (
     Point,
     by_status,
@@ -272,8 +274,15 @@ def test_tables_print_the_records() -> None:
     """Each error on the page is the record's, rounded to a percent."""
     ours = book_assumptions()
     printed = {str(row[0]).partition(" [")[0]: row for row in tables.points(ours).rows}
-    for point in predicted().values():
-        assert printed[point.name][3:] == (signed(point.error), point.status)
+    few = {each.point.name: each.point for each in few_requests(ours)}
+    told = [*predicted().values(), *(p for p in few.values() if p.status == "seen")]
+    for point in told:
+        assert printed[point.name][4:] == (signed(point.error), point.status)
+    workers = [row for row in printed.values() if row[5] == "blind"]
+    assert len(printed) == len(told) + len(workers) == 19 + 2
+    across = [error for place, error in scored() if place.across]
+    rates = {signed(1 / (1 + error) - 1) for error in across}
+    assert len(across) == 8 and rates <= {row[4] for row in printed.values()}
     assert [row[0] for row in caveat_tables.ladder().rows] == [
         each.change for each in ladder()
     ]

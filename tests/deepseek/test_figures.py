@@ -7,6 +7,7 @@ from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.evaluation.predictions import points
+from llmserve_lab.deepseek.executed.mla import FORMS, TINY, execute
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import (
@@ -86,7 +87,17 @@ def test_a_form_is_drawn_as_it_ran() -> None:
         for log in figure.logs.values()
     )
     assert plain[0] > 0 == absorbed[0]
-    assert plain[1] > absorbed[1]
+    ran = {form: execute(form, n_rows=1, context=latent.CACHED) for form in FORMS}
+    assert plain[1] - absorbed[1] == ran["vanilla"].flops - ran["absorbed"].flops
+    # What differs: old keys and values, and pairs, of which one form has wider ones.
+    pairs = [
+        (latent.CACHED + 1) * TINY.flops_per_pair(absorbed=how) for how in (False, True)
+    ]
+    up = 2 * TINY.d_latent * TINY.n_heads * (TINY.d_head + TINY.d_v)
+    assert [plain[1], absorbed[1]] == [latent.CACHED * up + pairs[0], pairs[1]]
+    for log in figure.logs.values():
+        so_far = [float(frame.counters[1]) for frame in log.frames]
+        assert so_far == sorted(so_far) and so_far[0] == 0
 
 
 def test_runs_are_those_of_the_tables() -> None:

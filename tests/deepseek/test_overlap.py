@@ -21,6 +21,7 @@ from llmserve_lab.deepseek.executed.overlap import (
     in_turn,
     layer_times,
 )
+from llmserve_lab.deepseek.model.assumptions import Overlap
 from llmserve_lab.deepseek.page import overlap as page
 
 times = st.floats(1e-5, 1e-2)
@@ -129,3 +130,16 @@ def test_the_figure_shows_that_halves_pay_for_many_and_cost_for_few() -> None:
         assert lanes == set(page.LANES)
         moments = [float(frame.at or 0.0) for frame in log.frames]
         assert moments == sorted(moments) and len(set(moments)) == len(moments)
+
+
+@pytest.mark.parametrize(("way", "about"), [("halves", 0.19), ("none", 0.58)])
+def test_the_gaps_of_the_gpu_are_those_that_are_drawn(
+    way: Overlap, about: float
+) -> None:
+    """Counted on layers as they were played out, in the steady state."""
+    played = page.spans(worked.MANY, halves=way == "halves", layers=12)
+    busy = [s.end - s.start for s in played if not s.on_network and 4 <= s.layer < 8]
+    first, last = (min(s.start for s in played if s.layer == n) for n in (4, 8))
+    idle = 1 - sum(busy) / (last - first)
+    assert idle == pytest.approx(worked.idle_share(way))
+    assert idle == pytest.approx(about, abs=0.01)

@@ -5,7 +5,6 @@ import pytest
 from llmserve_lab.catalog.evidence import deployments as d
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.pool_ratio import (
-    day_nodes,
     kimi_answer,
     pool_ratio,
     ratios,
@@ -31,9 +30,12 @@ def test_it_grows_with_the_answer_and_falls_with_the_prompt() -> None:
 
 def test_the_day_adds_up_to_the_nodes_that_were_told() -> None:
     """Tokens of a day over rates and seconds: two kinds of nodes, one published sum."""
-    assert sum(day_nodes()) == pytest.approx(float(d.DAY_NODES), rel=2e-3)
+    wrote = 8 * float(d.DEEPSEEK_DECODE.gpu_tokens_per_s)
+    read = float(d.NODE_INPUT_TOKENS)
+    day_s = 24 * 3600
+    nodes = float(d.DAY_INPUT) / (read * day_s), float(d.DAY_OUTPUT) / (wrote * day_s)
+    assert sum(nodes) == pytest.approx(float(d.DAY_NODES), rel=2e-3)
     day = ratios()[-1]
-    nodes = day_nodes()
     assert day.measured == pytest.approx(nodes[1] / nodes[0])
 
 

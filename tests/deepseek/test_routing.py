@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation import decisions
 from llmserve_lab.deepseek.executed.routing import draw
 
 SIZE = {"n_experts": 64, "top_k": 4, "n_gpus": 8}
@@ -58,3 +60,14 @@ def test_nothing_is_not_drawn(name: str) -> None:
 def test_more_choices_than_experts_are_refused() -> None:
     with pytest.raises(ValueError, match="top_k must be at most n_experts = 2, got 3"):
         draw(n_rows=1, n_experts=2, top_k=3, n_gpus=1, times=1)
+
+
+def test_loads_of_fewer_experts_scatter_more() -> None:
+    """Drawn: the busiest of 72 GPUs with four experts, against one of 32 with nine."""
+    normal = np.random.default_rng(0).standard_normal
+    above = [
+        float((normal((20_000, gpus, held)).mean(axis=2)).max(axis=1).mean())
+        for gpus, held in ((32, 9), (72, 4))
+    ]
+    over = (1 / book_assumptions().balancedness - 1) * above[1] / above[0]
+    assert 1 / (1 + over) == pytest.approx(decisions.balance_of(72), rel=0.01)

@@ -138,13 +138,13 @@ def _rates(record: Deployment) -> list[tuple[str, ...]]:
 
 def table(record: Deployment = PROFILED_DECODE) -> Table:
     """Table of the parts of the step by model, in ms, and of their errors."""
-    steps, took = three(record), f"{MS * measured_s(record):.1f}"
+    steps, took = three(record), f"{MS * measured_s(record):.2f}"
     parts = zip(*map(astuple, steps), strict=True)
     rows = [
         (name, *(_ms(each) for each in values))
         for name, values in zip(PARTS, parts, strict=True)
     ]
-    rows.append(("step, predicted", *(f"{MS * each.total_s:.1f}" for each in steps)))
+    rows.append(("step, predicted", *(f"{MS * each.total_s:.2f}" for each in steps)))
     rows.append(("step, measured", took, took, took))
     rows.append(("error of the rate", *map(signed, errors(record))))
     rows += _rates(record)
@@ -154,7 +154,7 @@ def table(record: Deployment = PROFILED_DECODE) -> Table:
 
 def _ms(seconds: float) -> str:
     return (
-        f"{MS * seconds:.1f}".replace("-", "−") if abs(seconds) > 1e-9 else "left out"
+        f"{MS * seconds:.2f}".replace("-", "−") if abs(seconds) > 1e-9 else "left out"
     )
 
 

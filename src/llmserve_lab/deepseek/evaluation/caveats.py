@@ -1,4 +1,4 @@
-"""Caveats: what of a prediction comes from deployments, and what is not told of them.
+"""Caveats: what of a prediction is not told of the deployments that it stands beside.
 
 The balancedness was found in a pair of prefill runs, the batch of a production system
 is its rate over the rate that a user sees, and how busy that system was while it
@@ -19,7 +19,7 @@ from llmserve_lab.catalog.evidence.deployments import (
     TABLED_BATCH,
     Deployment,
 )
-from llmserve_lab.deepseek.evaluation.predictions import Point, point, points
+from llmserve_lab.deepseek.evaluation.predictions import Point, point
 from llmserve_lab.deepseek.evaluation.published_runs import (
     DRAFTED,
     batch_of,
@@ -27,14 +27,6 @@ from llmserve_lab.deepseek.evaluation.published_runs import (
     run_as,
 )
 from llmserve_lab.deepseek.model.assumptions import Assumptions
-
-BALANCES = (0.6, 0.9, 1.0)
-
-
-def by_balance(assumed: Assumptions) -> dict[float, tuple[Point, ...]]:
-    """Every point at other balancednesses, and at the assumed one."""
-    tried = sorted({*BALANCES, assumed.balancedness})
-    return {each: points(replace(assumed, balancedness=each)) for each in tried}
 
 
 def user_rates() -> tuple[float, ...]:

@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import ablations
@@ -103,6 +104,15 @@ def gain(requests: int) -> float:
     """What two halves gain over one batch, as a share of its rate."""
     one, two = (worked.step_ms(requests, way) for way in ("none", "halves"))
     return one / two - 1
+
+
+def uncharged_gain() -> float:
+    """What overlap would gain in the opening's run, if halves did not slow each other.
+
+    As a share of the rate of one batch.
+    """
+    free = replace(book_assumptions(), overlap_slowdown=0.0)
+    return ablations.overlap_gain(SGLANG_DECODE, free, batch=worked.MANY) - 1
 
 
 def largest_of(n: int) -> float:

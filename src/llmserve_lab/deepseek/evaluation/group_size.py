@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from llmserve_lab.checks import positive
+from llmserve_lab.checks import positive, whole
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import HOW, DecodeSetting, band
 from llmserve_lab.deepseek.model.assumptions import Overlap
@@ -49,7 +49,7 @@ class ServedGroup:
         return self.batch == self.fits
 
 
-HALF = 128  # rows that the communication library is told to make room for, at least
+HALF = 128  # rows that SGLang makes room for, if it is not told another number
 BUFFERS = 4  # to send and to receive, each twice, for two steps in flight
 CONTROL_BYTES = 16  # beside each row
 
@@ -70,17 +70,22 @@ def buffer_bytes(twin: Twin, rows: int = HALF) -> float:
     return float(BUFFERS * experts * rows * (2 * place.model.d_model + CONTROL_BYTES))
 
 
-def fits_beside_buffers(twin: Twin, context: float) -> int:
+def fits_beside_buffers(twin: Twin, context: float, *, least_rows: int = HALF) -> int:
     """Requests that fit beside weights, tables in BF16, and buffers for their rows.
 
+    Buffers are made for ``least_rows`` rows, or for more if a dispatch carries more.
     Activations and CUDA graphs take more, and are not counted here either.
+
+    Raises:
+        ValueError: ``least_rows`` is below one row.
     """
+    whole(least_rows=least_rows)
     tables = 2 * float(twin.shape["table_params"])  # one more byte of each parameter
     room = twin.room_bytes() - twin.resident_bytes() - tables
     request = context * float(twin.shape["kv_bytes_per_token"])
 
     def spare(requests: int) -> float:
-        rows = max(HALF, rows_sent(twin, requests))
+        rows = max(least_rows, rows_sent(twin, requests))
         return room - buffer_bytes(twin, rows) - requests * request
 
     found = max(0, int(room // request))

@@ -17,7 +17,6 @@ from llmserve_lab.catalog.evidence.deployments import (
     HIT_SHARE,
     KIMI_DECODE,
     KIMI_PREFILL,
-    NODE_INPUT_TOKENS,
     PREFILL_RATES,
     SGLANG_DECODE,
     Deployment,
@@ -123,16 +122,6 @@ def ratios() -> tuple[PoolRatio, ...]:
 def kimi_answer() -> tuple[float, float]:
     """The answer that keeps Kimi K2's 32 and 96 GPUs busy: predicted, measured."""
     return balanced_answer(KIMI_PREFILL, KIMI_DECODE)
-
-
-def day_nodes() -> tuple[float, float]:
-    """Prefill and decode nodes of DeepSeek's day: tokens over the rates of a node."""
-    day_s = 24 * 3600
-    wrote = 8 * float(DEEPSEEK_DECODE.gpu_tokens_per_s)
-    return (
-        float(DAY_INPUT) / (float(NODE_INPUT_TOKENS) * day_s),
-        float(DAY_OUTPUT) / (wrote * day_s),
-    )
 
 
 def prefill_errors() -> Sequence[float]:

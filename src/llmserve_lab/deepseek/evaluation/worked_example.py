@@ -75,13 +75,17 @@ def halves_ms(requests: int = MANY) -> Halves:
     return Halves(tuple(map(max, pairs)), slowed, len(pairs) * of.start)
 
 
-def busy_share(requests: int = MANY) -> float:
-    """Share of a layer in which the GPU computes for one of the halves.
+def idle_share(overlap: Overlap, requests: int = MANY) -> float:
+    """Share of a layer in which the GPU neither computes nor starts a transfer.
 
-    While bytes fly it computes more slowly, and so for longer.
+    In two halves it computes more slowly while bytes fly, and so for longer.
     """
-    of, made = layer_ms("halves", requests), halves_ms(requests)
-    return (2 * (of.attention + of.experts) + made.slowed) / made.layer
+    of = layer_ms(overlap, requests)
+    computes = of.attention + of.experts
+    if overlap == "none":
+        return 1 - (computes + 2 * of.start) / one_batch_ms(requests)
+    made = halves_ms(requests)
+    return 1 - (2 * computes + made.slowed + made.starts) / made.layer
 
 
 def one_batch_ms(requests: int = MANY) -> float:

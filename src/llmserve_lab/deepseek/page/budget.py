@@ -181,7 +181,7 @@ def budget() -> Table:
     notes = (
         f"moved at {float(k['read_rate']) / TERA:.2f} TB/s, computed at "
         f"{float(k['gemm_rate']) / TERA:,.0f} TFLOP/s; time: root of the sum of "
-        f"squares. Other: rows in and out, in projections {row:.1f} MB each",
+        f"squares. Other: rows in and out, in projections {row:.1f} MB a row",
         f"caches at {float(k['cache_rate']) / TERA:.1f} TB/s, pairs at "
         f"{float(k['attn_rate']) / TERA:.0f} TFLOP/s; time: the longer",
         "no FLOPs: launches of kernels, or starts of transfers instead; time: the sum",

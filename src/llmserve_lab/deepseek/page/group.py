@@ -115,7 +115,7 @@ def tables() -> tuple[Lookup, ...]:
         Lookup(
             "gpu_tokens_per_s",
             BY,
-            _table(lambda s: round(s.tokens_per_s, 1)),
+            _table(lambda s: round(s.tokens_per_s)),
             "token/s",
         ),
         Lookup("gpu_requests", BY, _table(lambda s: s.batch), "request"),
@@ -163,10 +163,10 @@ def group_size() -> LiveFigure:
             "DeepSeek-V3 on groups of {device}, {context} in each cache: where every "
             "user gets a token at least every {target}, a GPU in a group of {ep_at} "
             "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
-            "{schedule}. The strip is where the measured rate would lie, if steps err "
-            "as on all measured runs across nodes, or inside them; it is that of the "
-            "chosen target only. Squares: memory is full first. No point: the weights "
-            "do not fit, or by the twin no batch keeps the target."
+            "{schedule}. The strip is where the measured rate would lie at this "
+            "target, if steps err as on measured runs: across nodes for a group of "
+            "several nodes, else inside one. Squares: memory is full first. No point: "
+            "the weights do not fit, or by the twin no batch keeps the target."
         ),
         goal=Goal(
             "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "

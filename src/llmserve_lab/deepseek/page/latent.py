@@ -47,7 +47,7 @@ def latent_bytes() -> float:
 # Where each intermediate stands: x, y, and which of its axes are drawn as rows.
 PLACES: Mapping[str, tuple[float, float, str]] = {
     "query": (34, 1, "flat"),
-    "rotary query": (78, 1, "flat"),
+    "rotary query": (67, 1, "flat"),
     "query on latents": (34, 10, "heads"),
     "key": (34, 10, "tokens"),
     "value": (78, 10, "tokens"),
@@ -135,8 +135,7 @@ def _log(form: str) -> StepLog:
             words.append(_arrow(step, at))
         words.append(_word(step, at))
         made += _made([step])
-        done = max(0, step.flops - _shared(run)[0])
-        frames.append(Frame(_said(step, form), (float(made), float(done))))
+        frames.append(Frame(_said(step, form), (float(made), _so_far(step, run, form))))
     tables = {"cells": cells + spent, "words": words, "sums": named}
     return StepLog(tuple(frames), tables)
 
@@ -165,9 +164,24 @@ def _shared(run: MlaRun) -> tuple[int, int]:
     return done["rotary key"], run.flops - done["attention output"]
 
 
+def _up_flops() -> int:
+    """FLOPs of one token's product with U: made into key and value, or absorbed."""
+    return 2 * TINY.d_latent * _made_width()
+
+
 def _differ(run: MlaRun) -> int:
     """FLOPs of a form without those that both forms spend."""
-    return run.flops - sum(_shared(run))
+    return run.flops - sum(_shared(run)) - _up_flops()
+
+
+def _so_far(step: MlaStep, run: MlaRun, form: str) -> float:
+    """FLOPs up to a step without those that both forms spend.
+
+    Absorbed, the new token meets one half of U with its query, the other at the end.
+    """
+    through = form == "vanilla" or step.name == "attention output"
+    alike = _up_flops() if through else _up_flops() / 2
+    return max(0.0, step.flops - _shared(run)[0] - alike)
 
 
 def _both() -> str:
@@ -178,8 +192,8 @@ def _both() -> str:
         f"{_differ(run):,} FLOPs."
         for name, run in zip(NAMES.values(), runs, strict=True)
     ]
-    alike = sum(_shared(runs[0]))
-    also = f"Query, latent and the last product take {alike:,} more in either form."
+    alike = sum(_shared(runs[0])) + _up_flops()
+    also = f"What both spend alike on the new token, {alike:,}, is left out."
     return " ".join([*parts, also])
 
 

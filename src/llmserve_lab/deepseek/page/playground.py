@@ -126,7 +126,7 @@ def _picture(**knobs: Any) -> StaticFigure:
     axes.text(1e3 * step, 0, f"{words} ", ha="right", va="center", fontsize=9)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
-    whose = "one of two halves, which run side by side" if half else "the batch"
+    whose = "one half; two overlap" if half else "the batch"
     axes.set_xlabel(f"parts of {whose} (ms)")
     fits = float(twin.batch_fits(knobs["context"]))
     if knobs["batch"] > fits:

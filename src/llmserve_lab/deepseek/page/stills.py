@@ -97,13 +97,15 @@ def copies_of_a_row(place: Setup) -> StaticFigure:
     for to, ink in ((stay, GREEN), (away, SENT)):
         ends = [_spot(gpu, each) for gpu in to]
         _squares(axes, ends, ink, 1)
-        for x, y in ends:
-            axes.plot([own[0], x], [own[1], y], "-", color=ink.light, linewidth=1)
+        way = [spot for end in ends for spot in (own, end)]  # one path: there and back
+        look: Any = {"color": ink.light, "linewidth": 1, "clip_on": False}
+        axes.plot(*zip(*way, strict=True), "-", **look)
     _squares(axes, [own], BLUE, 1)
     for node in range(nodes):
         x = _spot(node * each, each)[0] + 0.5
-        axes.text(x, 4.2, f"node\n{node + 1}", ha="center", va="center", fontsize=9)
-    axes.set(xlim=(-0.7, _spot(last, each)[0] + 0.7), ylim=(4.9, -0.7), aspect="equal")
+        name = f"{node + 1}" if node else "node 1"
+        axes.text(x, 4.0, name, ha="center", va="center", fontsize=9)
+    axes.set(xlim=(-0.7, _spot(last, each)[0] + 0.7), ylim=(4.5, -0.7), aspect="equal")
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
@@ -130,7 +132,8 @@ def _squares(axes: Any, at: list[tuple[float, float]], ink: Ink, alpha: float) -
     whole = path_of.make_compound_path(
         *(path_of(corners + np.array(each), square.codes) for each in at)
     )
-    axes.add_patch(patches.PathPatch(whole, color=ink.light, alpha=alpha, linewidth=0))
+    look = {"color": ink.light, "alpha": alpha, "linewidth": 0, "clip_on": False}
+    axes.add_patch(patches.PathPatch(whole, **look))
 
 
 def _spot(gpu: int, of_node: int) -> tuple[float, float]:

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.calibration.host_time import GROUPS, leave_one_out
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import (
-    kernels,
-    predictions,
-)
+from llmserve_lab.deepseek.evaluation import blind_runs, kernels, predictions
+from llmserve_lab.deepseek.evaluation.caveats import few_requests
+from llmserve_lab.deepseek.evaluation.decode_scores import Predicted
 from llmserve_lab.deepseek.evaluation.predictions import NOTES, Point
 from llmserve_lab.deepseek.executed.mla import Compared
 from llmserve_lab.deepseek.model.assumptions import Assumptions
@@ -137,19 +136,37 @@ def noted(point: Point) -> str:
 
 
 def points(assumed: Assumptions) -> Table:
-    """Tokens per second of a GPU, predicted and measured, with error and status."""
+    """Tokens per second of a GPU, predicted and measured, with error and status.
+
+    All deployments, and the blind decode workers whose group stood in several nodes.
+    """
+    few = (each.point for each in few_requests(assumed) if each.point.status == "seen")
+    told = [*predictions.points(assumed), *few]
     rows = [
-        (
-            noted(each),
-            plain(each.predicted),
-            plain(each.measured),
-            signed(each.error),
-            each.status,
-        )
-        for each in predictions.points(assumed)
+        (noted(each), float(each.record.context), each.predicted, each.measured)
+        for each in told
     ]
-    columns = ("deployment", "predicted", "measured", "error", "the run was")
-    return Table("Tokens per second of a GPU", columns, rows, numbered())
+    workers = [each for each in blind_runs.blind() if _across(each)]
+    for each in workers:
+        name = f"InferenceX, {each.run.ep} H100, batch {each.requests:.4g}"
+        made, real = (each.requests / s for s in (each.predicted_s, each.measured_s))
+        rows.append((name, each.context, made, real))
+    uses = [*(each.status for each in told), *["blind"] * len(workers)]
+    cells = [
+        (name, f"{at:,.0f}", plain(made), plain(real), signed(made / real - 1), use)
+        for (name, at, made, real), use in zip(rows, uses, strict=True)
+    ]
+    columns = ("run", "context", "predicted", "measured", "error", "the run was")
+    caption = (
+        f"Tokens per second of a GPU: all {len(told)} deployments, and the "
+        f"{len(workers)} blind workers that stood in two nodes"
+    )
+    return Table(caption, columns, cells, numbered())
+
+
+def _across(found: Predicted) -> bool:
+    """Whether the group of a worker stood in several nodes."""
+    return setup(found.run.accelerator, found.run.ep).n_nodes > 1
 
 
 def of_rate(error: float) -> float:
