@@ -79,9 +79,9 @@ def read_bytes(row: MeasuredRow, *, routed: bool) -> float:
 def row_s(row: MeasuredRow, reached: ServingConstants, *, routed: bool) -> float:
     """Seconds of a row's products on a device: with its experts, or with the rest."""
     flops_16 = float(row.accelerator.peak("bf16")) * reached.compute
-    return sum(
-        2 * each.active
-        / (flops_16 * speedup(row.accelerator, each.precision) ** reached.exponent)
-        for each in parts(row)
-        if each.routed == routed
-    )  # fmt: skip
+    seconds = 0.0
+    for each in parts(row):
+        if each.routed == routed:
+            faster = speedup(row.accelerator, each.precision) ** reached.exponent
+            seconds += 2 * each.active / (flops_16 * float(faster))
+    return seconds

@@ -156,10 +156,12 @@ def sort_rows(
     *,
     models: Mapping[str, str] = MODELS,
     of: type[MeasuredRow] | None = None,
+    precisions: Sequence[str] = PRECISIONS,
 ) -> Sorted:
     """Make rows of lines of a table, and count by reason those that are not known.
 
-    ``models`` are the keys by the names in the table; the rows are ``of`` that class.
+    ``models`` are the keys by the names in the table; the rows are ``of`` that class
+    and in one of the ``precisions``.
 
     A model, system, engine or precision without a record cannot be predicted, nor can a
     count that is none, nor a time that is no time.
@@ -167,7 +169,7 @@ def sort_rows(
     rows, left_out = list[MeasuredRow](), dict[str, int]()
     for line in lines:
         try:
-            rows.append(_row(line, models, of or MeasuredRow))
+            rows.append(_row(line, models, precisions, of or MeasuredRow))
         except (KeyError, ValueError) as error:
             reason = str(error.args[0])  # a KeyError's text would be quoted
             left_out[reason] = left_out.get(reason, 0) + 1
@@ -175,14 +177,17 @@ def sort_rows(
 
 
 def _row(
-    line: Mapping[str, str], models: Mapping[str, str], of: type[MeasuredRow]
+    line: Mapping[str, str],
+    models: Mapping[str, str],
+    precisions: Sequence[str],
+    of: type[MeasuredRow],
 ) -> MeasuredRow:
     return of(
         model=_known("model", models, line["model"]),
         system=_known("system", SYSTEMS, line["system"]),
         engine=_known("engine", {each: each for each in ENGINES}, line["engine"]),
         precision=_known(
-            "precision", {each: each for each in PRECISIONS}, line["precision"]
+            "precision", {each: each for each in precisions}, line["precision"]
         ),
         tp=_count("tp", line),
         prompt_len=_count("isl", line),
