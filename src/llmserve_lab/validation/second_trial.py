@@ -15,15 +15,17 @@ import csv
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from llmserve_lab.validation.constants import achieved, record
 from llmserve_lab.validation.expert_form import ExpertConstants
-from llmserve_lab.validation.experts import GOAL, predict
+from llmserve_lab.validation.experts import GOAL, SCORED, predict
 from llmserve_lab.validation.latent_form import LatentPredictor
-from llmserve_lab.validation.latent_rows import latent_rows
+from llmserve_lab.validation.latent_rows import TRIED, latent_rows, latent_runs
 from llmserve_lab.validation.prediction import KINDS, Times, errors
+from llmserve_lab.validation.rows import SHA256
 from llmserve_lab.validation.scores import ErrorScore, score_of
 
 COLUMNS = (
@@ -81,6 +83,36 @@ def said(name: str, found: Mapping[str, ErrorScore]) -> str:
             f"{kind} {100 * each.mean:.1f} %{between} ({100 * each.bias:+.1f})"
         )
     return "; ".join(parts)
+
+
+def recorded() -> dict[str, Any]:
+    """All that the record has of the second trial.
+
+    ``"errors"`` are of the machine that was fitted to dense models, for the bands;
+    those of the form that was tried are beside them.
+    """
+    predictor = LatentPredictor(latent_runs())
+    times, plain = mended(predictor), predict(predictor.rows)
+    return {
+        "status": [TRIED.kind, TRIED.date],
+        "rows_sha256": SHA256["latent_rows.csv"],
+        "mended": _plain(scores(predictor, times)),
+        "dense": _plain(scores(predictor, plain)),
+        "mended errors": errors(times, predictor.measured, "tpot").tolist(),
+        "errors": {
+            kind: errors(plain, predictor.measured, kind).tolist() for kind in SCORED
+        },
+    }
+
+
+def _plain(
+    found: dict[str, dict[str, ErrorScore]],
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Scores as the record has them."""
+    return {
+        name: {kind: each.plain() for kind, each in kinds.items()}
+        for name, kinds in found.items()
+    }
 
 
 def main(path: Path) -> None:
