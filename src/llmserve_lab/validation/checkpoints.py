@@ -37,7 +37,7 @@ NOT_CUT = ("q_a_proj", "kv_a_proj_with_mqa", "indexer.")
 HEAD, TABLE, ROUTED = "lm_head", "embed_tokens", "experts."
 
 
-class Part(NamedTuple):
+class DevicePart(NamedTuple):
     """Some parameters of one device, those that a token meets, and their precision."""
 
     params: float
@@ -46,7 +46,7 @@ class Part(NamedTuple):
     routed: bool
 
 
-def parts(row: MeasuredRow) -> Iterator[Part]:
+def parts(row: MeasuredRow) -> Iterator[DevicePart]:
     """What each device of the row's group reads, tensor by tensor, in its precision.
 
     The embedding table is not among them. The LM head is read, in 16 bits; a row of a
@@ -59,7 +59,7 @@ def parts(row: MeasuredRow) -> Iterator[Part]:
         head = tensor.name == HEAD
         kept = head or (few is not None and not tensor.name.startswith(few))
         share = 1.0 if tensor.name.startswith(NOT_CUT) else 1 / row.tp
-        yield Part(
+        yield DevicePart(
             params=tensor.params * share,
             active=0.0 if head else tensor.params_active * share,
             precision="bf16" if kept else row.precision,
