@@ -29,7 +29,7 @@ def test_the_blind_column_is_counted_again_from_the_errors() -> None:
 
 
 def test_the_second_trial_is_counted_again_from_the_errors() -> None:
-    """Both predictors by the vendored table's own lines; none of its models is above."""
+    """Both predictors by the vendored lines; none of the models is in the first."""
     lines = list(csv.DictReader(vendored("latent_rows.csv").splitlines()))
     names = np.array([line["model"] for line in lines])
     known = record()["second trial"]
