@@ -83,7 +83,7 @@ KEPT: dict[str, list[str]] = {
     "how_wrong": [
         (
             "‘With one’ qwen_error fold_error tpot ‘better blind’ experts_blind "
-            "second_blind blind_decodes blind_prompts twin_blind"
+            "blind_decodes blind_prompts twin_blind"
         ),
         "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
         "‘worse than’ ttft bare_ttft one_ttft",

@@ -77,19 +77,17 @@ def _printed(found: Mapping[str, Any]) -> tuple[str, str]:
 def experts() -> Table:
     """Errors by model of both trials, and those of the mended predictor beside them."""
     return Table(
-        "Mean error (and bias) of servers of mixtures of experts",
-        ("model", "runs", "TPOT", "TTFT", "answer", "TPOT, mended"),
+        "Mean error (and bias), mixtures of experts",
+        ("model", "runs", "TPOT", "TTFT", "TPOT, mended"),
         [
             *_rows(SHAPES, score, ("blind", "model left out")),
             *_rows(LATENT_SHAPES, tried, ("dense", "mended")),
         ],
         notes=(
-            f"All blind until {OPENED.date} but “mended” of the first three, which is "
-            "cross-validated, each model in its turn kept out of the fit of two "
-            "constants. The rest has constants of dense models; form, and which runs "
-            "are taken, were fixed before.",
-            "From aiconfigurator, and DeepSeek-R1 from InferenceX. What clients of the "
-            "first sent is not published, so TTFT says little.",
+            f"Constants of dense models; “mended” has two more. Blind until "
+            f"{OPENED.date}; but “mended” of the first three is cross-validated.",
+            "From aiconfigurator; DeepSeek-R1 from InferenceX. What clients of the "
+            "first sent is unpublished: TTFT says little.",
         ),
     )
 
@@ -102,7 +100,7 @@ def _rows(
     """Lines of one trial, by model and of all: the first predictor, and the mended."""
     first, other = sorts
     for name in (*shapes, EACH):
-        kinds: tuple[Kind, ...] = ("tpot", "ttft", "e2e")
+        kinds: tuple[Kind, ...] = ("tpot", "ttft")
         yield (
             "all three" if name == EACH else shapes[name].name,
             f"{of(first, 'tpot', name)['n']}",
