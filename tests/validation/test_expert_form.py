@@ -11,10 +11,10 @@ import pytest
 
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
-from llmserve_lab.engine import Pool, simulate
+from llmserve_lab.engine import IterationCost, Pool, simulate
 from llmserve_lab.validation import MeasuredRow, Times, achieved, errors
 from llmserve_lab.validation.__main__ import SAMPLE
-from llmserve_lab.validation.constants import record
+from llmserve_lab.validation.constants import ServingConstants, record
 from llmserve_lab.validation.expert_fit import (
     START,
     facts_alone,
@@ -29,8 +29,8 @@ from llmserve_lab.validation.expert_form import (
     ExpertConstants,
     MendedPredictor,
     kept_of,
+    layers_of_choice,
     mended_cost,
-    sixteen_bits_s,
 )
 from llmserve_lab.validation.experts import (
     SCORED,
@@ -40,7 +40,7 @@ from llmserve_lab.validation.experts import (
 )
 from llmserve_lab.validation.exposure import ONE_ITERATION, exposures_of
 from llmserve_lab.validation.protocol import BLOCK_TOKENS, protocol_of, requests_of
-from llmserve_lab.validation.rows import SHA256, every
+from llmserve_lab.validation.rows import SHA256, dense_rows, every
 from llmserve_lab.validation.scores import permuted
 
 GPT_OSS = CACHE_LAYERS["gpt-oss-120b"]
@@ -65,6 +65,11 @@ def runs(model: str, **changes: object) -> Sequence[MeasuredRow]:
         if model in row.model
         and all(getattr(row, name) == value for name, value in changes.items())
     ]
+
+
+def priced(row: MeasuredRow, reached: ServingConstants) -> IterationCost:
+    """The facts mended, and no constant."""
+    return mended_cost(row, reached, DENSE)
 
 
 def seen_one_by_one(row: MeasuredRow, kept: CacheLayers) -> tuple[float, float]:
@@ -123,28 +128,66 @@ def test_a_window_is_less_with_many_clients_too() -> None:
     assert kept_of(runs("MiniMax")[0]) is None
 
 
-def test_the_checkpoint_has_four_bits_in_its_experts_alone() -> None:
-    """The attention's matrices are nearly all that has sixteen besides the head."""
-    row = runs("gpt-oss", precision="fp4", tp=1)[0]
-    matrices = 36 * (2880 * 64 * 64 * 2 + 2880 * 8 * 64 * 2 + 2880 * 128)
+@pytest.mark.parametrize(
+    ("model", "matrices"),
+    [
+        ("gpt-oss", 36 * (2880 * 64 * 64 * 2 + 2880 * 8 * 64 * 2 + 2880 * 128)),
+        ("MiniMax", 62 * (3072 * 48 * 128 * 2 + 3072 * 8 * 128 * 2 + 3072 * 256)),
+    ],
+)
+def test_the_checkpoint_has_four_bits_in_its_experts_alone(
+    model: str, matrices: int
+) -> None:
+    """Attention and router are nearly all that has sixteen besides the head."""
+    row = runs(model, precision="fp4", tp=1)[0]
     bytes_s = float(row.accelerator.hbm_bw) * achieved().memory
     added = matrices * (2 - (0.5 + 1 / 16)) / bytes_s
-    assert sixteen_bits_s(row, achieved()) == pytest.approx(added, rel=0.01)
-    for other in (runs("MiniMax")[0], runs("gpt-oss", precision="fp8")[0]):
-        assert sixteen_bits_s(other, achieved()) == 0
+    cost, blind = mended_cost(row, achieved(), DENSE), expert_cost(row, achieved())
+    assert cost.weights_s - blind.weights_s == pytest.approx(added, rel=0.01)
+    assert cost.experts_s == pytest.approx(blind.experts_s)
+    for other in (runs(model, precision="fp8")[0], runs("Qwen3")[0]):
+        cost, blind = (f(other, achieved()) for f in (priced, expert_cost))
+        assert cost.weights_s == pytest.approx(blind.weights_s)
+        assert cost.row_s == pytest.approx(blind.row_s)
+
+
+def test_what_has_sixteen_bits_is_multiplied_in_sixteen() -> None:
+    """On B200 four bits are twice as fast here; the attention keeps its pace."""
+    row = runs("MiniMax", precision="fp4", tp=1)[0]
+    flops_16 = float(row.accelerator.peak("bf16")) * achieved().compute
+    attention = 62 * (3072 * 48 * 128 * 2 + 3072 * 8 * 128 * 2 + 3072 * 256)
+    experts = 62 * 8 * 3 * 3072 * 1536
+    by_hand = 2 * (attention + experts / 2) / flops_16
+    assert priced(row, achieved()).row_s == pytest.approx(by_hand, rel=1e-3)
+    tripled = mended_cost(row, achieved(), ExpertConstants(layer_s=0, products=3))
+    by_hand += 2 * experts / flops_16
+    assert tripled.row_s == pytest.approx(by_hand, rel=1e-3)
+
+
+def test_a_layer_takes_longer_the_more_experts_a_row_chooses() -> None:
+    for model, layers in (("gpt-oss", 36 / 2), ("Qwen3", 94), ("MiniMax", 62)):
+        row = runs(model)[0]
+        assert layers_of_choice(row) == layers
+        extra = ExpertConstants(layer_s=1e-3, products=1)
+        more = mended_cost(row, achieved(), extra).overhead_s
+        assert more - priced(row, achieved()).overhead_s == pytest.approx(layers / 1e3)
+    with pytest.raises(ValueError, match="row must be of a mixture of experts"):
+        layers_of_choice(dense_rows()[0])
 
 
 @pytest.mark.long
 def test_without_facts_and_constants_it_is_the_blind_form() -> None:
-    """Qwen3 and MiniMax have no fact to mend: to the last digit the same times."""
-    other = np.array(["gpt-oss" not in row.model for row in sample().rows])
+    """In FP8 Qwen3 and MiniMax have no fact to mend: the same times to 12 digits."""
+    rows = sample().rows
+    other = np.array(["gpt-oss" not in r.model and r.precision == "fp8" for r in rows])
     mended = facts_alone(sample())
     for kind in ("ttft", "tpot", "e2e"):
         ours, theirs = (getattr(each, kind) for each in (mended, blind()))
         assert ours[other] == pytest.approx(theirs[other], rel=1e-12)
         assert (ours[~other] != theirs[~other]).all()
-    row = runs("MiniMax")[0]
-    assert mended_cost(row, achieved(), DENSE) == expert_cost(row, achieved())
+    for cost in ("weights_s", "experts_s", "row_s", "overhead_s", "pair_s"):
+        ours, theirs = (f(runs("Qwen3")[0], achieved()) for f in (priced, expert_cost))
+        assert getattr(ours, cost) == pytest.approx(getattr(theirs, cost))
 
 
 @pytest.mark.long

@@ -197,7 +197,7 @@ def test_a_mixture_gets_its_band_from_blind_errors() -> None:
 
 def test_bands_of_mixtures_hold_most_of_their_runs() -> None:
     """Whatever label is left out, all its names together hold nine in ten."""
-    for kinds in record()["experts"]["held"].values():
+    for kinds in record()["mixtures"]["held"].values():
         for names in kinds.values():
             held = sum(n * share for n, share in names.values())
             assert held / sum(n for n, _ in names.values()) >= 0.9 - 1e-4

@@ -147,10 +147,10 @@ def test_a_prediction_that_was_too_long_lies_above_the_measured_value() -> None:
         ),
         ({"output_len": 10}, "an answer of 10 tokens: the shortest measured had 128"),
         ({"generation": "A100"}, "A100: measured were Blackwell and Hopper GPUs"),
-        ({"precision": "int4"}, "numbers in int4: measured were BF16, FP4 and FP8"),
+        ({"precision": "int4"}, "numbers in INT4: measured were BF16, FP4 and FP8"),
         (
-            {"total": 671e9},
-            "a model of 70 billion parameters: the largest measured had 22",
+            {"total": 3e12},
+            "experts of 3,000 billion parameters in all: the largest measured had 1",
         ),
     ],
 )
@@ -166,10 +166,13 @@ def test_settings_come_from_the_catalog() -> None:
         precision="fp8",
     )  # fmt: skip
     assert not experts.dense and HERE.dense
-    far = band("tpot", experts)
+    near = band("tpot", experts)
+    assert isinstance(near, Band) and "DeepSeek-R1" in near.regime
+    far = band("tpot", replace(experts, total=4 * experts.total))
     assert isinstance(far, Unmeasured)
     assert far.reason == (
-        "experts of 671 billion parameters in all: the largest measured had 235 billion"
+        "experts of 2,684 billion parameters in all: the largest measured had 1,026 "
+        "billion"
     )
     old = Setting.on(
         "llama-3-8b", "a100-80-sxm", tp=1, clients=8, prompt_len=1024, output_len=512,

@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.validation import second_trial
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.coverage import coverage
 from llmserve_lab.validation.expert_form import MendedPredictor
 from llmserve_lab.validation.expert_scores import recorded
 from llmserve_lab.validation.experts import stored_runs
 from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
+from llmserve_lab.validation.mixtures import covered
 from llmserve_lab.validation.prediction import KINDS, Predictor, errors
 from llmserve_lab.validation.rows import SHA256, dense_rows, every
 from llmserve_lab.validation.scores import (
@@ -78,7 +80,7 @@ def written() -> str:
     rows = Predictor(dense_rows())
     sample = Predictor(every(dense_rows(), SAMPLE))
     reached = fit(rows)
-    parts = {
+    parts: dict[str, Any] = {
         "status": "seen: the form of the model was chosen with all rows in view",
         "rows_sha256": SHA256["dense_rows.csv"],
         "constants": {
@@ -90,7 +92,10 @@ def written() -> str:
         "experts": recorded(
             MendedPredictor(stored_runs()), permutations=PERMUTATIONS, nth=SAMPLE
         ),
+        "second trial": second_trial.recorded(),
     }
+    blind = [parts[trial]["errors"] for trial in ("experts", "second trial")]
+    parts["mixtures"] = covered(*blind)
     lines = [
         f"{json.dumps(name)}: {json.dumps(_short(part), ensure_ascii=False)}"
         for name, part in parts.items()

@@ -7,7 +7,7 @@ a GPU hold 90 % of what was left out (:mod:`llmserve_lab.validation.coverage`). 
 setting that is far from all rows is outside everything measured, and gets no band.
 
 A mixture of experts has the errors that the same machine, fitted to dense models, made
-on runs of mixtures when they were blind (:mod:`.expert_scores`).
+on runs of mixtures when they were blind, in two trials (:mod:`.mixtures`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.validation.beyond import reasons, regime
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import SCORED, stored_runs
+from llmserve_lab.validation.latent_rows import latent_runs
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 from llmserve_lab.validation.setting import Setting, logs
@@ -112,7 +113,7 @@ def stretch(kind: Kind, *, dense: bool = True) -> float:
 
     The smallest tenth with which it covers what was left out; see the record.
     """
-    found = record()["coverage"] if dense else record()["experts"]
+    found = record()["coverage" if dense else "mixtures"]
     return float(found["stretch"][kind])
 
 
@@ -138,7 +139,12 @@ def _known(kind: Kind, dense: bool) -> tuple[tuple[MeasuredRow, ...], Floats, Fl
     if dense:
         rows, errors = dense_rows(), record()["errors"][kind]
     else:
-        rows, errors = stored_runs(), record()["experts"]["errors"][kind]
+        rows = (*stored_runs(), *latent_runs())
+        errors = [
+            error
+            for trial in ("experts", "second trial")
+            for error in record()[trial]["errors"][kind]
+        ]
     chosen = [
         (row, error)
         for row, error in zip(rows, errors, strict=True)
@@ -165,6 +171,6 @@ def _distance(rows: Sequence[MeasuredRow], numbers: Floats, setting: Setting) ->
 def _outside(kind: Kind, setting: Setting) -> str:
     """Why nothing measured of this kind is like it, in words; empty if something is."""
     if not setting.dense and kind not in SCORED:
-        return "a mixture of experts: no run of one has a public protocol"
+        return "a mixture of experts: most runs of one have no public protocol"
     rows, _, numbers = _known(kind, setting.dense)
     return "; ".join(reasons(setting, rows, numbers))

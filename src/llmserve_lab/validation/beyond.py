@@ -12,7 +12,7 @@ from llmserve_lab.validation.setting import Setting, logs, names_of
 from llmserve_lab.validation.unit_work import Floats
 
 FARTHEST = 1.0  # doublings: a setting farther from every row in one number is outside
-NAMES = {"bf16": "BF16", "fp8": "FP8", "fp4": "FP4"}
+NAMES = {"bf16": "BF16", "fp8": "FP8", "fp4": "FP4", "int4": "INT4"}
 # What a setting is, and what the least and the most of the measured rows are.
 WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {

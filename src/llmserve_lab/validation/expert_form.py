@@ -1,10 +1,13 @@
 """What the machine fitted to dense models misses of a mixture of experts.
 
 Written after the blind score of :mod:`.experts`, with its runs in view: scores of this
-form are cross-validated at best. Two sorts of things are mended. *Facts* of a model
-have no constant: gpt-oss looks through a window in every other layer, and of its
-checkpoint in four bits only the experts have four. Two *constants*
-(:class:`ExpertConstants`) are what dense machines do not have, and are fitted.
+form on them are cross-validated at best. Two sorts of things are mended. *Facts* of a
+model have no constant: gpt-oss looks through a window in every other layer, and of a
+checkpoint in four bits often only the experts have four (:mod:`.checkpoints`). Two
+*constants* (:class:`ExpertConstants`) are what dense machines do not have, and are
+fitted. That the time of a layer grows with the experts that a row chooses, and that
+only the products of experts take longer, was chosen on the same runs, each model left
+out in its turn.
 """
 
 from __future__ import annotations
@@ -16,18 +19,18 @@ import numpy as np
 
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import at_least
 from llmserve_lab.engine import IterationCost
+from llmserve_lab.validation.checkpoints import read_bytes, row_s
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.experts import expert_cost
 from llmserve_lab.validation.exposure import Exposures, exposures_of_all
 from llmserve_lab.validation.prediction import Predictor, Times
 from llmserve_lab.validation.rows import MeasuredRow
-from llmserve_lab.validation.unit_work import BYTES_16, Floats, bytes_per_weight
+from llmserve_lab.validation.unit_work import Floats
 
-# Checkpoints in four bits whose experts alone have four (config.json of
-# openai/gpt-oss-120b: quantization_config, modules_to_not_convert).
-EXPERTS_ALONE = frozenset({"gpt-oss-120b"})
+CHOSEN = 8  # experts of a row, for which the time of a layer is given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +38,11 @@ class ExpertConstants:
     """What a mixture of experts takes beyond what dense models do.
 
     Args:
-        layer_s: seconds of each layer in each iteration, on top of a dense layer's:
-            presumably the router, sorting rows by expert, and combining.
-        products: how many times as long the products of a row take; presumably since
-            those of an expert have few rows each.
+        layer_s: seconds of each layer in each iteration, on top of a dense layer's,
+            where a row chooses eight experts, and in proportion where it chooses
+            fewer: presumably the router, sorting rows by expert, and combining.
+        products: how many times as long the products with the experts of a row take;
+            presumably since an expert has few rows.
 
     Raises:
         ValueError: a number is negative.
@@ -54,8 +58,8 @@ class ExpertConstants:
 
 # Fields of an iteration's cost that a mean time is made of.
 SLOPES = (
-    "weights_s", "experts_s", "expert_miss", "row_s", "pair_s", "kv_token_s",
-    "request_s", "prompt_s", "overhead_s", "collective_row_s",
+    "weights_s", "experts_s", "expert_miss", "pair_s", "kv_token_s", "request_s",
+    "prompt_s", "overhead_s", "collective_row_s",
 )  # fmt: skip
 DENSE = ExpertConstants(layer_s=0.0, products=1.0)  # nothing of the kind
 
@@ -63,21 +67,6 @@ DENSE = ExpertConstants(layer_s=0.0, products=1.0)  # nothing of the kind
 def kept_of(row: MeasuredRow) -> CacheLayers | None:
     """What the layers of the row's model keep, where not all of them keep all."""
     return CACHE_LAYERS.get(row.shape.key)
-
-
-def sixteen_bits_s(row: MeasuredRow, reached: ServingConstants) -> float:
-    """Seconds more to read what has 16 bits in a checkpoint said to have four.
-
-    The head is in 16 bits in every row's bill, and the embedding is not read.
-    """
-    if row.shape.key not in EXPERTS_ALONE or row.precision != "fp4":
-        return 0.0
-    apart = ("experts.", "embed_tokens", "lm_head")
-    params = sum(
-        each.params for each in row.shape.tensors() if not each.name.startswith(apart)
-    )
-    more_bytes = params * (BYTES_16 - bytes_per_weight(row.precision)) / row.tp
-    return more_bytes / (float(row.accelerator.hbm_bw) * reached.memory)
 
 
 def mended_cost(
@@ -92,12 +81,26 @@ def mended_cost(
         ValueError: the model has no experts.
     """
     cost = expert_cost(row, reached)
+    bytes_per_s = float(row.accelerator.hbm_bw) * reached.memory
+    dense_s, expert_s = (row_s(row, reached, routed=it) for it in (False, True))
     return replace(
         cost,
-        weights_s=cost.weights_s + sixteen_bits_s(row, reached),
-        row_s=cost.row_s * extra.products,
-        overhead_s=cost.overhead_s + row.shape.n_layers * extra.layer_s,
+        weights_s=read_bytes(row, routed=False) / bytes_per_s,
+        experts_s=read_bytes(row, routed=True) / bytes_per_s,
+        row_s=dense_s + expert_s * extra.products,
+        overhead_s=cost.overhead_s + layers_of_choice(row) * extra.layer_s,
     )
+
+
+def layers_of_choice(row: MeasuredRow) -> float:
+    """Layers, each counted by the experts that a row chooses, eight of them as one.
+
+    Raises:
+        ValueError: the model has no experts.
+    """
+    if not isinstance(row.shape.ffn, MoeFfn):
+        raise ValueError(f"row must be of a mixture of experts, got {row.model}")
+    return row.shape.n_layers * row.shape.ffn.top_k / CHOSEN
 
 
 class MendedPredictor(Predictor):
@@ -122,23 +125,30 @@ class MendedPredictor(Predictor):
         self, reached: ServingConstants, extra: ExpertConstants = DENSE
     ) -> Times:
         """The times of all rows: as with :func:`mended_cost` of each."""
-        has, layers = self._slopes(reached)
+        has = self._slopes(reached)
         changed = {
-            "row_s": has["row_s"] * extra.products,
-            "overhead_s": has["overhead_s"] + layers * extra.layer_s,
+            "row_s": has["dense_row_s"] + has["expert_row_s"] * extra.products,
+            "overhead_s": has["overhead_s"] + has["layers"] * extra.layer_s,
         }
         return self._times({**has, **changed}, reached)
 
-    def _slopes(self, reached: ServingConstants) -> tuple[dict[str, Floats], Floats]:
-        """Fields of the costs without extra constants, and the layers, each [rows]."""
+    def _cost(self, row: MeasuredRow, reached: ServingConstants) -> IterationCost:
+        """The cost of a row's iteration without extra constants."""
+        return mended_cost(row, reached, DENSE)
+
+    def _slopes(self, reached: ServingConstants) -> dict[str, Floats]:
+        """Fields of the costs, products apart, and the layers, each [rows]."""
         if reached not in self._priced:
-            costs = [mended_cost(row, reached, DENSE) for row in self.rows]
-            self._priced[reached] = {
-                name: np.array([getattr(cost, name) for cost in costs])
-                for name in SLOPES
+            costs = [self._cost(row, reached) for row in self.rows]
+            apart = {
+                name: [row_s(row, reached, routed=routed) for row in self.rows]
+                for name, routed in (("dense_row_s", False), ("expert_row_s", True))
             }
-        layers = [float(row.shape.n_layers) for row in self.rows]
-        return self._priced[reached], np.array(layers)
+            apart["layers"] = [layers_of_choice(row) for row in self.rows]
+            for name in SLOPES:
+                apart[name] = [getattr(cost, name) for cost in costs]
+            self._priced[reached] = {k: np.array(each) for k, each in apart.items()}
+        return self._priced[reached]
 
     @cached_property
     def _priced(self) -> dict[ServingConstants, dict[str, Floats]]:

@@ -1,26 +1,18 @@
 """Scores of mixtures of experts: blind, and with what was learned of them left out.
 
 The blind score is that of :mod:`.experts`, whose form and constants had seen no such
-run; its errors make the bands. The form of :mod:`.expert_form` was written with these
-runs in view: with each model left out of the fit in turn it is cross-validated.
+run; its errors are in the bands (:mod:`.mixtures`). The form of :mod:`.expert_form` was
+written with these runs in view: with each model left out of the fit in turn it is
+cross-validated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from llmserve_lab.validation.bands import NEAREST, nearest
-from llmserve_lab.validation.coverage import (
-    STRETCHED_FOR,
-    Trial,
-    Trials,
-    share,
-    stretch_of,
-)
 from llmserve_lab.validation.expert_fit import (
     facts_alone,
     fit_extra,
@@ -30,11 +22,9 @@ from llmserve_lab.validation.expert_fit import (
 )
 from llmserve_lab.validation.expert_form import MendedPredictor
 from llmserve_lab.validation.experts import OPENED, SCORED, predict
-from llmserve_lab.validation.prediction import KINDS, Kind, Times, errors
+from llmserve_lab.validation.prediction import KINDS, Times, errors
 from llmserve_lab.validation.rows import SHA256
 from llmserve_lab.validation.scores import ErrorScore, permuted, score_of
-from llmserve_lab.validation.setting import Setting, logs
-from llmserve_lab.validation.unit_work import Floats
 
 EACH = "all"  # the name of all models together
 
@@ -67,28 +57,6 @@ def biases(predictor: MendedPredictor, times: Times) -> dict[str, tuple[int, flo
     }
 
 
-def trials(predictor: MendedPredictor, error: Mapping[Kind, Floats]) -> Trials:
-    """Bands of blind errors, tried on every model, system and engine left out."""
-    settings = [Setting.of(row) for row in predictor.rows]
-    numbers = np.array([logs(each) for each in settings])
-    found: dict[str, Any] = {}
-    for by in STRETCHED_FOR:
-        label = predictor.label(by)
-        found[by] = {kind: {} for kind in SCORED}
-        for name in np.unique(label):
-            rest, own = (np.flatnonzero((label != name) == it) for it in (True, False))
-            if len(rest) < NEAREST:
-                continue
-            rows = [predictor.rows[place] for place in rest]
-            near = np.array(
-                [nearest(rows, numbers[rest], settings[place]) for place in own]
-            )
-            for kind in SCORED:
-                trial = Trial(error[kind][own], error[kind][rest][near])
-                found[by][kind][str(name)] = trial
-    return found
-
-
 def sampled(predictor: MendedPredictor, nth: int) -> MendedPredictor:
     """Every ``nth`` row."""
     return predictor.subset(np.arange(len(predictor.rows)) % nth == 0)
@@ -102,8 +70,6 @@ def recorded(
     fitted = without_model(predictor)
     tested = left_out(predictor, fitted)
     error = {kind: errors(blind, predictor.measured, kind) for kind in SCORED}
-    tried = trials(predictor, error)
-    stretch = {kind: stretch_of(tried, kind) for kind in SCORED}
     sets = {
         EACH: fit_extra(predictor),
         "sample": fit_extra(sampled(predictor, nth)),
@@ -119,17 +85,6 @@ def recorded(
         "in sample": _plain(scores_by_model(predictor, refitted(predictor))),
         "groups": biases(predictor, tested),
         "permuted": permuted(predictor, times=permutations, refitted=refitted).tolist(),
-        "stretch": stretch,
-        "held": {
-            by: {
-                kind: {
-                    name: [len(each.error), share({name: each}, stretch[kind])]
-                    for name, each in kinds[kind].items()
-                }
-                for kind in SCORED
-            }
-            for by, kinds in tried.items()
-        },
         "errors": {kind: each.tolist() for kind, each in error.items()},
     }
 

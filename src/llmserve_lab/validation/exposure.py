@@ -9,7 +9,7 @@ by any machine, exactly and without another run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import Floats
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
+Recount = Callable[[tuple[IterationRecord, ...], Floats], Floats]
 ONE_ITERATION = IterationCost(overhead_s=1.0)
 _COUNTED: dict[tuple[object, ...], Exposures] = {}  # by what decides how it goes
 
@@ -94,19 +95,25 @@ def exposures_of(
     protocol: Protocol | None = None,
     requests: Sequence[Request] | None = None,
     kept: CacheLayers | None = None,
+    recount: Recount | None = None,
+    leap: bool = True,
 ) -> Exposures:
     """Run the row's benchmark in the engine, and count what its means are made of.
 
     Another ``protocol`` or other ``requests`` than the row's own may be tried. Where
     some of the layers look through a window, as ``kept`` says, pairs and tokens of
     cache are means over the layers. How many blocks a request holds stays as it was.
+    Or ``recount`` says what they are, of each record and as it would be counted else;
+    without ``leap`` it has a record of each iteration.
 
     Raises:
         ValueError: a prompt is shorter than the window.
     """
-    report = run(row, ONE_ITERATION, protocol=protocol, requests=requests)
+    report = run(row, ONE_ITERATION, protocol=protocol, requests=requests, leap=leap)
     assert report.log is not None
     loads = _loads(tuple(report.log))
+    if recount is not None:
+        loads[:, 1:3] = recount(tuple(report.log), loads)
     if kept is not None and kept.window_layers:
         if (shortest := int(report.prompt_len.min())) < kept.window:
             raise ValueError(f"prompts must fill {kept.window} tokens, got {shortest}")
@@ -160,6 +167,7 @@ def run(
     *,
     protocol: Protocol | None = None,
     requests: Sequence[Request] | None = None,
+    leap: bool = True,
 ) -> Report:
     """The row's benchmark in the engine: its requests, clients, policy and cache."""
     protocol = protocol_of(row) if protocol is None else protocol
@@ -170,7 +178,7 @@ def run(
         kv_blocks=protocol.kv_blocks(row),
         block_tokens=BLOCK_TOKENS,
     )
-    return simulate(asked, pool, clients=row.clients, log=True)
+    return simulate(asked, pool, clients=row.clients, log=True, leap=leap)
 
 
 def _loads(records: tuple[IterationRecord, ...]) -> Floats:
@@ -212,13 +220,13 @@ def _near(record: IterationRecord, step: int, window: int) -> tuple[float, float
     """Pairs and tokens of cache of one iteration through a window."""
     chunks = [(rows, before + step * rows) for _, rows, before in record.chunks]
     pairs = record.decode_rows * window
-    pairs += sum(_seen(rows, before, window) for rows, before in chunks)
+    pairs += sum(seen(rows, before, window) for rows, before in chunks)
     cached = record.decode_rows * (window - 1)
     cached += sum(min(before, window - 1) for _, before in chunks)
     return float(pairs), float(cached)
 
 
-def _seen(chunk: int, context: int, window: int) -> int:
+def seen(chunk: int, context: int, window: int) -> int:
     """Pairs of a chunk after so many tokens, each row with a window's at most."""
     growing = min(chunk, max(0, window - context))
     grown = growing * context + growing * (growing + 1) // 2

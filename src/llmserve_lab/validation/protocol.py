@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import singledispatch
 from types import MappingProxyType
 
 import numpy as np
@@ -67,8 +68,12 @@ class Protocol:
         return blocks
 
 
+@singledispatch
 def protocol_of(row: MeasuredRow) -> Protocol:
-    """What the row's benchmark told its engine, as far as it is known."""
+    """What the row's benchmark told its engine, as far as it is known.
+
+    A class of rows with facts of its own registers a function for them.
+    """
     return _MAKERS[row.engine](row)
 
 

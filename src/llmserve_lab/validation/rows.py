@@ -2,8 +2,9 @@
 
 968 runs of dense models, from a package of NVIDIA's under Apache-2.0 (``data/NOTICE``
 says what was changed), and beside them 763 of mixtures of experts, which
-:mod:`.experts` reads. Each is a closed loop of ``clients`` against one tensor-parallel
-group; TTFT and TPOT are means over its requests.
+:mod:`.experts` reads, and 217 of others, which :mod:`.second_trial` scores. Each is a
+closed loop of ``clients`` against one tensor-parallel group; TTFT and TPOT are means
+over its requests, and of some of the 217 medians.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ SHA256: Mapping[str, str] = MappingProxyType(
         ),
         "expert_rows.csv": (
             "219a354e36d58d46d55e24c3aafbc61139cca905e11f49d69b79a156e4b6baaf"
+        ),
+        "latent_rows.csv": (
+            "5aa73663a0a2dcaed6c4373cb1957ebae9878df4166c25425cd13aa865c70ce3"
         ),
     }
 )
@@ -156,10 +160,12 @@ def sort_rows(
     *,
     models: Mapping[str, str] = MODELS,
     of: type[MeasuredRow] | None = None,
+    precisions: Sequence[str] = PRECISIONS,
 ) -> Sorted:
     """Make rows of lines of a table, and count by reason those that are not known.
 
-    ``models`` are the keys by the names in the table; the rows are ``of`` that class.
+    ``models`` are the keys by the names in the table; the rows are ``of`` that class
+    and in one of the ``precisions``.
 
     A model, system, engine or precision without a record cannot be predicted, nor can a
     count that is none, nor a time that is no time.
@@ -167,7 +173,7 @@ def sort_rows(
     rows, left_out = list[MeasuredRow](), dict[str, int]()
     for line in lines:
         try:
-            rows.append(_row(line, models, of or MeasuredRow))
+            rows.append(_row(line, models, precisions, of or MeasuredRow))
         except (KeyError, ValueError) as error:
             reason = str(error.args[0])  # a KeyError's text would be quoted
             left_out[reason] = left_out.get(reason, 0) + 1
@@ -175,14 +181,17 @@ def sort_rows(
 
 
 def _row(
-    line: Mapping[str, str], models: Mapping[str, str], of: type[MeasuredRow]
+    line: Mapping[str, str],
+    models: Mapping[str, str],
+    precisions: Sequence[str],
+    of: type[MeasuredRow],
 ) -> MeasuredRow:
     return of(
         model=_known("model", models, line["model"]),
         system=_known("system", SYSTEMS, line["system"]),
         engine=_known("engine", {each: each for each in ENGINES}, line["engine"]),
         precision=_known(
-            "precision", {each: each for each in PRECISIONS}, line["precision"]
+            "precision", {each: each for each in precisions}, line["precision"]
         ),
         tp=_count("tp", line),
         prompt_len=_count("isl", line),

@@ -27,6 +27,10 @@ Number = TypeVar("Number", float, Floats)
 NVFP4_SCALE = Cited(
     1 / 16, "byte/parameter", "paper", "NVIDIA, NVFP4: one FP8 scale for 16 numbers"
 )
+INT4_SCALE = Cited(
+    2 / 32, "byte/parameter", "paper", "config.json of moonshotai/Kimi-K2.5: group_size"
+)
+SCALES = {"fp4": float(NVFP4_SCALE), "int4": float(INT4_SCALE)}
 BYTES_16 = float(catalog.PRECISIONS["bf16"].bytes_weight)
 
 
@@ -71,7 +75,7 @@ class Bill(Generic[Number]):
 def bytes_per_weight(precision: str) -> float:
     """Bytes of a weight, the share of a scale in it included."""
     each = float(catalog.PRECISIONS[precision].bytes_weight)
-    return each + (float(NVFP4_SCALE) if precision == "fp4" else 0.0)
+    return each + SCALES.get(precision, 0.0)
 
 
 def weight_bytes(row: MeasuredRow) -> float:
@@ -101,17 +105,18 @@ def bill_of(row: MeasuredRow, *, kv_bytes: float) -> Bill[float]:
         pair_flops=float(model.attn_flops_per_pair()) / tp,
         row_bytes=float(sent) * reduces,
         n_layers=float(model.n_layers),
-        speedup=_peak(device, row.precision) / peak_16,
+        speedup=speedup(device, row.precision),
         peak_16=peak_16,
         hbm_bw=float(device.hbm_bw),
         link_bw=float(catalog.link(device.scale_up).bandwidth),
     )
 
 
-def _peak(device: Accelerator, precision: str) -> float:
-    """Peak in a precision; in 16 bits where weights in fewer are widened for it."""
+def speedup(device: Accelerator, precision: str) -> float:
+    """A precision's peak over that of 16 bits; one where weights are widened for it."""
     computes = precision in device.peak_flops
-    return float(device.peak(precision if computes else "bf16"))
+    peak = device.peak(precision if computes else "bf16")
+    return float(peak) / float(device.peak("bf16"))
 
 
 def stacked(bills: list[Bill[float]]) -> Bill[Floats]:

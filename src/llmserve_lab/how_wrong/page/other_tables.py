@@ -29,6 +29,7 @@ from llmserve_lab.validation.cache_blocks import (
 )
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.experts import stored_runs
+from llmserve_lab.validation.latent_rows import latent_runs
 
 
 def seesaw() -> Table:
@@ -157,10 +158,11 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    runs = f"{len(stored_runs())} runs"
+    runs, others = (f"{len(each())} runs" for each in (stored_runs, latent_runs))
     rows += [
         ("TPOT of mixtures of experts", "blind", runs, *expert_tables.blind()),
         ("the same, mended", "cross-validated", runs, *expert_tables.mended()),
+        ("three others, mended", "blind", others, *expert_tables.second()),
     ]
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
