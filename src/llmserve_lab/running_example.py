@@ -70,7 +70,7 @@ def served_by(
     link: Link | None = None,
     precision: str | None = None,
 ) -> IterationCost:
-    """A model on a GPU as measured servers reach it: the fitted machine.
+    """A model on a GPU, fitted to servers that were measured.
 
     Weights and cache are in ``precision``, BF16 by default. On ``tp`` GPUs of one
     tensor-parallel group the bytes of the all-reduces go over ``link``, by default the
@@ -102,7 +102,7 @@ def served_by(
 
 @cache
 def cost() -> IterationCost:
-    """An iteration of the running example, as measured, as the engine takes it."""
+    """An iteration of the running example, fitted to servers, as the engine takes it."""
     return served_by(model(), device())
 
 

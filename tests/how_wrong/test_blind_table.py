@@ -12,7 +12,7 @@ from llmserve_lab.validation.one_gpu import Sort
 
 def test_every_pass_in_16_bits_is_in_one_sort() -> None:
     timed = [run for run in passes() if run.precision == "bf16"]
-    found = [blind_table.errors("as measured", sort) for sort in blind_table.SORTS]
+    found = [blind_table.errors("fitted", sort) for sort in blind_table.SORTS]
     assert sum(map(len, found)) == len(timed)
     assert sum(int(row[1]) for row in blind_table.blind().rows) * 2 == len(timed)
     for sort, each in zip(blind_table.SORTS, found, strict=True):
@@ -23,8 +23,8 @@ def test_every_pass_in_16_bits_is_in_one_sort() -> None:
 def test_the_host_is_a_time_a_request_and_a_time_a_prompt() -> None:
     served, bare = cost(), blind_table.without_host()
     for one, other in zip(
-        blind_table.errors("as measured", "chunk"),
-        blind_table.errors("as measured, no host", "chunk"),
+        blind_table.errors("fitted", "chunk"),
+        blind_table.errors("fitted, no host", "chunk"),
         strict=True,
     ):
         more_s = one.predicted_s - other.predicted_s
@@ -39,8 +39,8 @@ def test_without_the_host_the_error_is_that_of_rows_of_servers(sort: Sort) -> No
         machine: fmean(abs(each.error) for each in blind_table.errors(machine, sort))
         for machine in blind_table.MACHINES
     }
-    assert sizes["as measured, no host"] < sizes["as measured"] < sizes["datasheet"]
-    assert 0.08 < sizes["as measured, no host"] < 0.12
+    assert sizes["fitted, no host"] < sizes["fitted"] < sizes["datasheet"]
+    assert 0.08 < sizes["fitted, no host"] < 0.12
 
 
 def test_the_datasheet_is_always_too_fast() -> None:

@@ -39,8 +39,8 @@ def without_host() -> IterationCost:
 
 MACHINES: dict[str, Callable[[], IterationCost]] = {
     "datasheet": datasheet,
-    "as measured": cost,
-    "as measured, no host": without_host,
+    "fitted": cost,
+    "fitted, no host": without_host,
 }
 
 
