@@ -11,7 +11,6 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.continuous_batching.arrival_rates import REQUESTS
 from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, LONG, priced
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.tuning import (
@@ -211,7 +210,7 @@ def choices_table() -> Table:
     note = (
         f"Predicted; no server was measured with such prompts. Launches: "
         f"recorded up to {budget()} rows, each by itself above. Saturated: "
-        f"{REQUESTS:,} usual requests that come at once, answers of {ANSWER} tokens, "
+        f"usual requests that all come at once, answers of {ANSWER} tokens, "
         f"to the last answer; before slots run empty it is {steady_gain():.0%} more."
     )
     columns = ("token budget", *(f"{each.rows:,}" for each in settings))
