@@ -27,7 +27,7 @@ CHAPTER = 9
 # what a class is asked: all ask other chapters.
 ABOVE = {
     "afd": 10, "capacity": 10, "symptoms": 10, "labs": 10,
-    "claims": 11, "how_wrong": 11,
+    "claims": 11, "how_wrong": 11, "front": 12,
 }  # fmt: skip
 # What an iteration and a collective cost: formulas that all rooms above stand on.
 GROUND = ("roofline.formulas", "collectives.formulas")

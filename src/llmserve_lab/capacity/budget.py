@@ -17,6 +17,7 @@ from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.runs import most_of_the_trace
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, served
 from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, priced
+from llmserve_lab.continuous_batching.tuning import saturated
 from llmserve_lab.disaggregation.goodput import rate_kept
 from llmserve_lab.engine import Chunked, IterationCost, Pool
 
@@ -65,3 +66,8 @@ class SmallBudget:
 def small_budget() -> SmallBudget:
     """The stored goodputs."""
     return SmallBudget(**recorded()["budget"])
+
+
+def whole_run_per_s(rows: int, slots: int) -> float:
+    """Requests per second of a long queue, its end with empty slots counted, too."""
+    return saturated(rows, seqs=slots) / running_example.ANSWER

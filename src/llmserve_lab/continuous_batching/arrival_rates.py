@@ -17,7 +17,7 @@ SLOTS = 32
 MOST_DRAWN = 10_000  # slots, and batches, of which each answer is drawn
 NEVER_CEASE_PER_S = 1e6  # requests arrive so quickly that some always wait
 RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 14.0)  # requests per second
-REQUESTS = 4000  # enough that the first and the last of them do not matter
+REQUESTS = 4000  # of 32 slots the first and the last of them hardly matter
 
 
 def policies(slots: int = SLOTS) -> dict[str, Policy]:

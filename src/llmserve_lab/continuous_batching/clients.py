@@ -29,6 +29,7 @@ from llmserve_lab.continuous_batching.tuning import (
     longest_s,
     safe_target_s,
     saturated,
+    steady_gain,
 )
 from llmserve_lab.continuous_batching.worked_example import chunk_parts
 from llmserve_lab.engine import (
@@ -208,8 +209,9 @@ def choices_table() -> Table:
     ]
     note = (
         f"Predicted; no server was measured with such prompts. Launches: "
-        f"recorded up to {budget()} rows, each by itself above. Saturated: usual "
-        f"requests alone, which never cease to wait; answers of {ANSWER} tokens."
+        f"recorded up to {budget()} rows, each by itself above. Saturated: "
+        f"usual requests that all come at once, answers of {ANSWER} tokens, "
+        f"to the last answer; before slots run empty it is {steady_gain():.0%} more."
     )
     columns = ("token budget", *(f"{each.rows:,}" for each in settings))
     columns = (*columns[:-1], f"{columns[-1]} (default)")

@@ -269,3 +269,15 @@ def saturated(
     asked = crowd(per_s=NEVER_CEASE_PER_S, num_requests=REQUESTS)
     pool = Pool(machine or priced(rows), Chunked(rows, seqs, cap=cap))
     return simulate(asked, pool).throughput_tokens_per_s
+
+
+def steady_gain(rows: int = DEFAULT, seqs: int = DEFAULT_SEQS) -> float:
+    """Share by which ``saturated`` is below the rate of its middle half of answers.
+
+    The whole run counts its end, too, where slots stand empty and none waits.
+    """
+    asked = crowd(per_s=NEVER_CEASE_PER_S, num_requests=REQUESTS)
+    run = simulate(asked, Pool(priced(rows), Chunked(rows, seqs)))
+    quarter, done_s = REQUESTS // 4, sorted(run.finished_s.tolist())
+    middle_per_s = 2 * quarter / (done_s[3 * quarter] - done_s[quarter])
+    return float(middle_per_s / run.requests_per_s - 1)

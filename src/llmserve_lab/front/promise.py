@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from llmserve_lab.catalog import PRECISIONS
 from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.engine import IterationLoad
+from llmserve_lab.how_wrong.factors import nested_held
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 from llmserve_lab.validation.constants import record
 
+Kind = Literal["tpot", "ttft"]
 READERS = 64  # requests that one GPU writes for at a time
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half way
 
@@ -40,3 +44,13 @@ def mean_error(kind: str) -> tuple[float, int]:
     """
     score = record()["scores"]["model"][kind]
     return float(score["mean"]), int(score["n"])
+
+
+def held(
+    by: Literal["engine", "model", "system"], kind: Literal["tpot", "ttft"]
+) -> str:
+    """Share of left-out runs that ranges made without them hold, in per cent.
+
+    ``by`` says what the ranges did not know: the runs' engine, model or kind of GPU.
+    """
+    return f"{100 * nested_held(by, kind):.0f} %"

@@ -56,7 +56,7 @@ PAUSES = Symptom(
         Cause(
             "long prompts in one piece",
             "1.5 requests/s, prompts of 6,000 tokens on average and at most "
-            "60,000, answers of 200",
+            f"60,000, answers of 200, {UNCUT:,} tokens an iteration",
             _books,
             (Sign("preemptions", most=0.02),),
             (
@@ -78,7 +78,7 @@ PAUSES = Symptom(
         ),
         Cause(
             "preemption",
-            f"{CROWD} clients, 1,000 + 2,000 tokens",
+            f"{CROWD} clients, 1,000 + 2,000 tokens, {CROWD_BUDGET:,} an iteration",
             _crowded,
             (Sign("preemptions", least=0.02),),
             (
@@ -124,8 +124,8 @@ def _large_budget(seed: int) -> Watchable:
 
 BATCH = Symptom(
     key="percentiles",
-    title="More tokens per second, worse percentiles",
-    symptom="Since the last change the GPU writes more tokens, and chat feels slow.",
+    title="A larger batch or token budget, worse percentiles",
+    symptom="Since the batch or the token budget was enlarged, chat feels slow.",
     alarm=Sign("itl_p99", least=0.05),
     goal="itl_p99",
     rising=False,

@@ -1,0 +1,95 @@
+"""The sum by hand against what fills a second, the plan and the engine."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from llmserve_lab import catalog, running_example
+from llmserve_lab.capacity import by_hand, plan, pools
+from llmserve_lab.capacity.demand import ServerDemand
+from llmserve_lab.capacity.deployment import hourly
+from llmserve_lab.capacity.triangle import DEVICES, LEVEL
+from llmserve_lab.continuous_batching import tuning
+from llmserve_lab.continuous_batching.arrival_rates import REQUESTS
+from llmserve_lab.continuous_batching.workloads import crowd
+from llmserve_lab.engine import Chunked, IterationLoad, Pool, simulate
+
+STEPS = running_example.ANSWER - 1
+
+
+@pytest.mark.parametrize("tpot_s", [0.015, 0.02, 0.05])
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_second_is_what_its_steps_take(device: str, tpot_s: float) -> None:
+    """As many steps as gaps, and a prompt and an answer for each request."""
+    one = by_hand.times_of(device)
+    rate = one.rate(tpot_s)
+    fixed_s = one.fixed_s / tpot_s  # launches and weights, once in each gap
+    served_s = sum([one.prompt_s * rate, one.answer_s * rate])
+    assert fixed_s + served_s == pytest.approx(1.0)
+
+
+def test_a_gap_shorter_than_the_fixed_time_leaves_nothing() -> None:
+    one = by_hand.times_of("h100-sxm")
+    assert one.rate(one.fixed_s) == 0 and one.rate(one.fixed_s / 2) == 0
+    assert one.rate(1e9) == pytest.approx(1 / (one.prompt_s + one.answer_s))
+    rates = [one.rate(each) for each in (0.01, 0.02, 0.05, 0.1)]
+    assert rates == sorted(rates) and rates[0] < rates[-1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_times_are_those_of_steps_with_more_answers(device: str) -> None:
+    """A step more or less full by an answer differs by that answer's part."""
+    cost, one = pools.cost_of(device), by_hand.times_of(device)
+    each = IterationLoad.of(chunk=1, context=1100)
+    fewer, more = (cost.seconds(each.times(n)) for n in (39, 41))
+    assert STEPS * (more - fewer) / 2 == pytest.approx(one.answer_s)
+    assert cost.seconds(each.times(40)) == pytest.approx(
+        one.fixed_s + 40 * one.answer_s / STEPS
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_plan_which_solves_for_the_batch_carries_nearly_as_much(
+    device: str,
+) -> None:
+    asked = ServerDemand(
+        prompt=1000, answer=200, ttft_s=1.0, tpot_s=LEVEL.tpot_s, gpus=1
+    )
+    gpu = catalog.accelerator(device)
+    (group,) = plan.plan(running_example.model(), gpu, asked).groups
+    assert group.best is not None
+    hand = by_hand.times_of(device).rate(LEVEL.tpot_s)
+    assert group.best.rate == pytest.approx(hand, rel=0.03)
+
+
+def test_no_gpu_is_cheaper_in_the_engine_than_by_hand() -> None:
+    """So the cheapest sum needs one run, if as many replicas do in the engine."""
+    by_sum, by_engine = {}, {}
+    for device in DEVICES:
+        one = by_hand.times_of(device)
+        found = by_hand.engine_rate(device)
+        assert found < one.rate(LEVEL.tpot_s)
+        by_sum[device] = one.replicas(40, LEVEL.tpot_s) * hourly(device)
+        by_engine[device] = math.ceil(40 / found) * hourly(device)
+    first = min(by_sum, key=by_sum.__getitem__)
+    assert by_engine[first] == by_sum[first]
+    assert first == min(by_engine, key=by_engine.__getitem__)
+    assert sorted(by_sum, key=by_sum.__getitem__) == sorted(
+        by_engine, key=by_engine.__getitem__
+    )
+
+
+def test_saturation_here_and_a_whole_run_differ_by_the_end_of_the_run() -> None:
+    """Most of the difference is gone where the run is five times as long."""
+    one = Pool(pools.cost_of("h100-sxm"), Chunked(2048, 256))
+    gains = []
+    for many in (REQUESTS, 5 * REQUESTS):
+        run = simulate(crowd(per_s=1e6, num_requests=many), one)
+        done_s = sorted(run.finished_s.tolist())
+        middle = many / 2 / (done_s[3 * many // 4] - done_s[many // 4])
+        gains.append(middle / run.requests_per_s - 1)
+        assert middle == pytest.approx(21.5, rel=0.01)
+    assert gains[0] == pytest.approx(tuning.steady_gain(2048, 256), abs=0.003)
+    assert gains[1] < gains[0] / 2
