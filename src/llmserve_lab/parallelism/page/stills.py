@@ -15,7 +15,7 @@ from llmserve_lab.validation.cache_blocks import working_space
 
 BETWEEN = "infiniband-ndr"
 REQUESTS, CONTEXT, CHUNK, PROMPT = 64, 1000, 2048, 8192
-TIE = 0.10  # mean error of the predictor, this model on measured servers of H100
+TIE = 0.10  # mean error of the predictor: this model by vLLM on H100s, rounded
 ONE_PORT, FLAT = "TP 8, one port", "TP 8, flat ring"
 SHOWN = tuple(LAYOUTS)
 
@@ -162,7 +162,6 @@ def one_server() -> dict[str, Any]:
         made = GpuLayout(tp=tp, replicas=8 // tp)
         said |= {
             f"in_{word}": f"{1e3 * made.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
-            f"in_{word}_rate": f"{made.prefill_rate(CHUNK):,.0f}",
         }
     pairs = GpuLayout(tp=2, replicas=4)
     left = float(on(DEVICE)["hbm_bytes"]) - pairs.cost().weight_bytes / 2
@@ -170,7 +169,6 @@ def one_server() -> dict[str, Any]:
         "in_two_left": (left, "byte"),
         "in_two": f"{1e3 * pairs.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
         "in_two_rate": f"{pairs.prefill_rate(CHUNK):,.0f}",
-        "in_two_first": f"{1e3 * pairs.first_token_s(PROMPT, CHUNK):,.0f} ms",
     }
 
 
@@ -184,7 +182,7 @@ def numbers() -> dict[str, Any]:
     )
     port, bandwidth = over(catalog.link(BETWEEN)), on(DEVICE)["hbm_bw"]
     reduce = {name: layout(name).all_reduce_s for name in ("TP 8", one_port)}
-    full = layout(dp).held_tokens() // CONTEXT // 8 * 8
+    full = layout(dp).held_requests(CONTEXT) // 8 * 8
     return dict(
         full_requests=f"{round(full, -1):,}",
         behind=f"{ms(pp) / ms(dp) - 1:.0%}",
