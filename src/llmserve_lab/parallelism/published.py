@@ -65,7 +65,7 @@ def served_error(*, engine: str = "", device: str = "") -> float:
     """
     pairs = zip(validation.dense_rows(), record()["errors"]["tpot"], strict=True)
     found = [
-        abs(error)
+        abs(float(error))
         for row, error in pairs
         if row.model == SERVED
         and engine in {"", row.engine}
