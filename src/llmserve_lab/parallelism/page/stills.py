@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from llmserve_lab import catalog
+from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over
@@ -181,6 +182,7 @@ def numbers() -> dict[str, Any]:
         layout(name).cost().weight_bytes / layout(name).tp for name in (dp, "TP 8")
     )
     port, bandwidth = over(catalog.link(BETWEEN)), on(DEVICE)["hbm_bw"]
+    start_s, hop_s = (float(nccl().known()[n]) for n in ("start_s", "link_latency"))
     reduce = {name: layout(name).all_reduce_s for name in ("TP 8", one_port)}
     full = layout(dp).held_requests(CONTEXT) // 8 * 8
     return dict(
@@ -221,6 +223,7 @@ def numbers() -> dict[str, Any]:
         over_port=f"{rate('PP 8') / rate(one_port):.1f}",
         reduce_all=f"{1e3 * reduce['TP 8'](CHUNK):.2f} ms",
         reduce_one=f"{1e3 * reduce[one_port](CHUNK):.2f} ms",
+        inside_steps=f"{1e6 * (start_s + 2 * (SERVER - 1) * hop_s):.1f} µs",
         reduce_few=f"{1e6 * reduce['TP 8'](REQUESTS):.0f} µs",
         weights_dp=(weights_dp, "byte"),
         weights_tp=(weights_tp, "byte"),
