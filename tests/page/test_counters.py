@@ -124,8 +124,8 @@ def cached(log: StepLog, at: int) -> float:
 
 
 PIPE: dict[str, Count] = {
-    "passes done": over(),
-    "idle so far, stages × passes": idle,
+    "places used": over(),
+    "places idle so far": idle,
     "batches that have left stage 4": over("stage 4"),
 }
 STORM: dict[str, Count] = {

@@ -160,8 +160,8 @@ def test_counters_of_the_pipeline_are_the_cells_up_to_that_pass() -> None:
             left = known["batches that have left stage 4"]
             assert left == works.count("stage 4")
             assert left == 0 or frame.at >= pipe_steps.STAGES
-            assert known["passes done"] == len(works)
-            idle = known["idle so far, stages × passes"]
+            assert known["places used"] == len(works)
+            idle = known["places idle so far"]
             assert idle == len(over) - len(works)
 
 

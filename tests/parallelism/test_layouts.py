@@ -38,6 +38,7 @@ from llmserve_lab.parallelism.page.stills import (
 )
 from llmserve_lab.parallelism.ring_time import port_rate
 from llmserve_lab.validation.cache_blocks import reserve
+from llmserve_lab.validation.room import working_bytes
 
 SPACE = mean(map(reserve, BLOCK_COUNTS))  # what nine servers kept free of both
 
@@ -102,6 +103,21 @@ def test_dark_are_the_best_of_a_panel_and_what_ties_with_it() -> None:
         cost = {name: (1 / value(name) if long else value(name)) for name in SHOWN}
         for name in SHOWN:
             assert (10 * cost[name] <= 11 * min(cost.values())) is (name in names)
+
+
+@pytest.mark.parametrize("name", ["TP 4 × DP 2", "TP 8", "TP 4 × PP 2"])
+def test_one_request_more_than_are_held_has_no_slot(name: str) -> None:
+    """Each takes cache and a slot; with few at a time the cache alone counts."""
+    made = layout(name)
+    gpus, cost = made.tp * made.stages, made.cost()
+    each = made.held_requests(1000) // made.replicas
+    full = 0.9 * cost.hbm_bytes / cost.n_gpus - cost.weight_bytes / gpus
+    for slots, fits in ((each, True), (each + 1, False)):
+        kept = working_bytes(slots, vocab=MODEL.vocab, n_gpus=gpus)
+        cache = slots * 1000 * cost.kv_bytes_per_token / gpus
+        assert (cache + kept <= full) is fits
+    assert made.held_requests(1000) < made.held_tokens() // 1000
+    assert 0 <= made.held_tokens() / 50_000 - made.held_requests(50_000) < made.replicas
 
 
 @pytest.mark.parametrize("name", two_servers.DRAWN)

@@ -6,7 +6,7 @@ from tests.page.reading import Slip
 SLIPS: dict[str, dict[str, Slip]] = {
     "tensor-parallel.prefill-bytes": {"two rounds": 1 / 2, "one block": 1 / 80},
     "tensor-parallel.fits": {
-        "weights have to fit": 74.927 / 8.7475,
+        "weights have to fit": 75.251 / 9.3946,
         "over both": 1 / 2,
     },
     "tensor-parallel.turn": {"on eight GPUs": 11.6 / 38.871},

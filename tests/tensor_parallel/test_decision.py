@@ -8,7 +8,7 @@ from llmserve_lab import running_example
 from llmserve_lab.catalog.evidence.collectives import ENGINE_LIMITS
 from llmserve_lab.collectives import calibration
 from llmserve_lab.engine import IterationLoad
-from llmserve_lab.tensor_parallel import commands, fixed_time, published
+from llmserve_lab.tensor_parallel import commands, fits, fixed_time, published
 from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import (
     DEFAULT,
@@ -17,6 +17,7 @@ from llmserve_lab.tensor_parallel.arguments import (
     all_reduce_times,
 )
 from llmserve_lab.tensor_parallel.page import decision, stills
+from llmserve_lab.validation.room import working_bytes
 
 ERRORS = [each.error for each in published.by_degree(8)]
 USUAL = running_example.PROMPT + running_example.ANSWER
@@ -47,6 +48,33 @@ def test_without_host_time_and_bytes_one_group_stays_ahead_longer() -> None:
     saved = (change - change // 2) * request_s + worked.ring_part_s(8, change)
     saved -= worked.ring_part_s(4, change // 2)
     assert token_s(8, change) - saved < token_s(4, change // 2)
+
+
+def test_what_depends_on_the_group_makes_both_ways_equal_there() -> None:
+    """The sum by hand leaves out only what is the same in both, for any load."""
+    for batch in (64, 270, 512):
+        shares = [decision.shares_ms(tp, batch * tp // 8) for tp in (8, 4)]
+        apart = [sum((each["both"], each["beside"])) for each in shares]
+        told_ms = 1e3 * (token_s(8, batch) - token_s(4, batch // 2))
+        assert apart[0] - apart[1] == pytest.approx(told_ms, abs=0.021)
+    for each in shares:
+        short, long = sorted((each["read"], each["multiply"]))
+        assert each["both"] == pytest.approx(long + short / 2, abs=0.006)
+
+
+@pytest.mark.parametrize("tp", [2, 4, 8])
+def test_no_more_requests_fit_each_with_its_slot(tp: int) -> None:
+    """Filled one by one until a GPU is full: cache, slots, and what else is kept."""
+    usable = 0.9 * float(DEVICE.usable_bytes) - MODEL.weight_bytes() / tp
+    each = USUAL * MODEL.kv_bytes_per_token() / tp
+    slots, held = 0, 0.0
+    while held <= usable:
+        slots += 1
+        kept = working_bytes(slots, vocab=MODEL.vocab, n_gpus=tp)
+        held = slots * each + kept
+    assert fits.fitting_requests(tp) == slots - 1
+    assert fits.slot_tokens(tp, slots - 1) // USUAL in {slots - 2, slots - 1}
+    assert fits.slot_tokens(tp, 64) == worked.cached_tokens(tp)
 
 
 @pytest.mark.parametrize("end", [0, 1])
@@ -142,6 +170,6 @@ def test_the_load_of_the_measurement_fits_two_gpus() -> None:
 @pytest.mark.parametrize("n_gpus", [2, 4, 8])
 def test_room_ends_where_the_counted_tokens_do(n_gpus: int) -> None:
     tokens = worked.cached_tokens(n_gpus)
-    for context, fits in ((tokens, True), (tokens + 16, False)):
+    for context, has in ((tokens, True), (tokens + 16, False)):
         known = DEFAULT | {"batch": 1.0, "chunk": 1.0, "context": float(context)}
-        assert stills.has_room(known, n_gpus) is fits
+        assert stills.has_room(known, n_gpus) is has

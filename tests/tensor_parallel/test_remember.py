@@ -16,6 +16,7 @@ from llmserve_lab.catalog.evidence.collectives import (
 from llmserve_lab.collectives import calibration, run
 from llmserve_lab.collectives import formulas as wires
 from llmserve_lab.engine import IterationLoad
+from llmserve_lab.tensor_parallel import fits
 from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import DEVICE, MODEL
 from llmserve_lab.tensor_parallel.model import forward
@@ -89,8 +90,8 @@ def test_more_gpus_help_but_less_than_their_number(batch: int) -> None:
 
 
 def test_the_cache_gains_most() -> None:
-    two, eight = (worked.cached_tokens(tp) // USUAL for tp in (2, 8))
-    assert (two, eight) == (22, 1165)
+    two, eight = (fits.fitting_requests(tp) for tp in (2, 8))
+    assert (two, eight) == (23, 1076)
     assert eight / two > 4 > token_s(2) / token_s(8)
 
 

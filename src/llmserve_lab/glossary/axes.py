@@ -12,6 +12,11 @@ TERMS = (
         ("pipeline bubble",),
     ),
     Term(
+        "tick",
+        "The time that one batch takes in one stage of a pipeline.",
+        "parallelism",
+    ),
+    Term(
         "microbatch",
         "One of the batches that go through a pipeline one behind the other.",
         "parallelism",

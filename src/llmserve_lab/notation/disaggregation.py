@@ -142,8 +142,10 @@ prefill_busy = Quantity(
 prefill_wait_s = Quantity(r"t_{\mathrm{wait}}", "s", "mean wait for one prefill GPU")
 ttft = Positive(r"\mathrm{TTFT}", "s", "mean time to the first token")
 second_gap_s = Positive(r"t_{2}", "s", "gap between the first token and the second")
-decode_gpu_s = Quantity(r"g_{\mathrm{dec}}", "s", "GPU time of an answer in its pool")
-shared_gpu_s = Positive(r"g_{\mathrm{one}}", "s", "GPU time of a request in one engine")
+decode_gpu_s = Quantity(r"t_{\mathrm{ans}}", "s", "GPU time of an answer in its pool")
+shared_gpu_s = Positive(
+    r"t_{\mathrm{both}}", "s", "GPU time of a request in one engine"
+)
 prefill_rate = Positive(
     r"\lambda_{\mathrm{pre}}", "request/s", "rate that a prefill pool carries"
 )

@@ -12,7 +12,7 @@ n_turns = Count(
 pipe_slots = Count(
     r"N_{\mathrm{slot}}",
     "dimensionless",
-    "time of a pipeline's whole plan, in passes of one stage",
+    "time of a pipeline's whole plan, in ticks: one batch in one stage",
 )
 bubble = Quantity(
     r"\varphi_{\mathrm{bub}}",

@@ -15,7 +15,15 @@ from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
+from llmserve_lab.parallelism.arguments import (
+    DEVICE,
+    MODEL,
+    UTILISATION,
+    on,
+    over,
+    sizes_of,
+)
+from llmserve_lab.validation.room import requests_that_fit
 
 NVLINK = catalog.link("nvlink4")
 
@@ -82,11 +90,23 @@ class GpuLayout:
         return (self.between or self.link) if self.servers > 1 else self.link
 
     def held_tokens(self) -> int:
-        """Tokens that the caches of all GPUs have room for beside the weights."""
+        """Tokens of cache that fit beside the weights, with few requests at a time."""
         cost, room = self.cost(), float(on(self.device)["hbm_bytes"])
         gpus = self.replicas * self.stages * self.tp
         left = gpus * room - self.replicas * cost.weight_bytes
         return max(0, int(left / (cost.kv_bytes_per_token * cost.kv_copies)))
+
+    def held_requests(self, tokens: int) -> int:
+        """Requests of so many tokens that all GPUs hold, with a slot for each."""
+        whole(of="token", tokens=tokens)
+        cost, gpus = self.cost(), self.stages * self.tp
+        each = tokens * cost.kv_bytes_per_token * cost.kv_copies
+        return self.replicas * requests_that_fit(
+            UTILISATION * float(self.device.usable_bytes) - cost.weight_bytes / gpus,
+            request_bytes=each / gpus,
+            vocab=self.model.vocab,
+            n_gpus=gpus,
+        )
 
     def all_reduce_s(self, rows: int) -> float:
         """Seconds of an all-reduce of so many rows over several servers.

@@ -26,8 +26,10 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import over
 from llmserve_lab.parallelism.deployments import GpuLayout
+from llmserve_lab.validation.constants import record
 
 MODEL, DEVICE = "llama-3.1-405b", "h100-sxm"
+SERVED = "llama-3-70b"  # of the measured servers; its sizes are those of Llama-3.1-70B
 BETWEEN = "infiniband-ndr"  # 400 Gb/s for each GPU; the abstract names RDMA and TCP
 WAYS = ("16 bits", "8 bits", "16 bits, slower GPU")
 TABLED = WAYS[:2]  # the third takes its peak from one of the two measured times
@@ -51,6 +53,29 @@ class LongReading:
     def error(self) -> float:
         """Predicted over measured, less one."""
         return self.seconds / float(self.run.seconds) - 1
+
+
+def served_error(*, engine: str = "", device: str = "") -> float:
+    """Mean size of the errors of the times per token of Llama-70B, as predicted.
+
+    Of all its measured servers, or of those with one engine, or on one kind of GPU.
+
+    Raises:
+        LookupError: no such server was measured.
+    """
+    pairs = zip(validation.dense_rows(), record()["errors"]["tpot"], strict=True)
+    found = [
+        abs(float(error))
+        for row, error in pairs
+        if row.model == SERVED
+        and engine in {"", row.engine}
+        and device in {"", row.system}
+    ]
+    if not found:
+        raise LookupError(
+            f"engine and device must be those of a server, got {engine!r}, {device!r}"
+        )
+    return sum(found) / len(found)
 
 
 def _tp() -> int:

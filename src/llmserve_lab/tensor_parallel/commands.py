@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MODEL = "meta-llama/Llama-3.1-70B-Instruct"
 CONTEXT = 16384  # tokens of the longest request; one must fit into the cache
+SLOTS = 64  # requests at a time: each needs working space, and two GPUs hold few
 
 
 def serve(n_gpus: int, share: float) -> str:
@@ -12,7 +13,7 @@ def serve(n_gpus: int, share: float) -> str:
         f"vllm serve {MODEL} \\\n"
         f"  --tensor-parallel-size {n_gpus} \\\n"
         f"  --gpu-memory-utilization {share:g} \\\n"
-        f"  --max-model-len {CONTEXT}"
+        f"  --max-model-len {CONTEXT} --max-num-seqs {SLOTS}"
     )
 
 

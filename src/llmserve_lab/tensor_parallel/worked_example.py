@@ -176,8 +176,8 @@ def second_shot_rows(ranks: int = 4) -> float:
 def cached_tokens(n_gpus: int, kept_bytes: float | None = None) -> int:
     """Tokens of cache that Llama-3.1-70B leaves room for on so many H100s.
 
-    Each GPU keeps ``kept_bytes`` beside weights and cache, by default what a server of
-    this model on four of them kept.
+    Each GPU keeps ``kept_bytes`` beside weights and cache, by default what servers with
+    few requests at a time kept in the mean.
     """
     kept = float(reserve_bytes()) if kept_bytes is None else kept_bytes
     blocks = served_by(MODEL, DEVICE, tp=n_gpus).kv_blocks(

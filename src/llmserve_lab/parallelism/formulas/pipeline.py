@@ -38,7 +38,7 @@ __all__ = [
     "STAGE_S",
 ]
 
-EQUAL = "every pass of a stage takes equally long; a hop takes no time"
+EQUAL = "a batch takes equally long in every stage; a hop takes no time"
 GPIPE = "Huang et al. 2019, section 2.3"
 
 
@@ -52,7 +52,7 @@ PIPE_SLOTS = Formula(
     expr=lambda n_turns, n_batches, n_stages: (
         (n_turns - 1) * maximum(n_batches, n_stages) + n_batches + n_stages - 1
     ),
-    title="Time of a pipeline, in passes of one stage",
+    title="Time of a pipeline, in ticks",
     source="counted: the first stage starts a batch's next pass when the last is done",
     holds=EQUAL,
 )
@@ -61,7 +61,7 @@ BUBBLE = Formula(
     expr=lambda n_batches, n_turns, pipe_slots: 1 - n_batches * n_turns / pipe_slots,
     uses=(PIPE_SLOTS,),
     title="Bubble of a pipeline",
-    source="[pipe_slots](#eq-pipe_slots), of which each stage works on every pass",
+    source="[pipe_slots](#eq-pipe_slots), of which a stage works in one for each pass",
     holds=EQUAL,
 )
 PREFILL_BUBBLE = Formula(

@@ -50,7 +50,7 @@ def pipeline_steps() -> StepFigure:
     return StepFigure(
         name="pipeline",
         title="A pipeline is full only while as many batches as stages are in it",
-        scene=slot_grid(NAMES, until, title="time, in passes of one stage"),
+        scene=slot_grid(NAMES, until, title="time, in ticks"),
         logs={name: _log(name, line) for name, line in lines.items()},
         stills=((first, 8), (one, 7), (four, 11)),
         start=8,
@@ -59,8 +59,8 @@ def pipeline_steps() -> StepFigure:
             "idle": "the stage stands idle",
         },
         counters=(
-            Counter("passes done"),
-            Counter("idle so far, stages × passes"),
+            Counter("places used"),
+            Counter("places idle so far"),
             Counter("batches that have left stage 4"),
         ),
     )
@@ -108,12 +108,12 @@ def _frame(name: str, line: Timeline, now: float) -> Frame:
 
 
 def _sentence(name: str, line: Timeline, now: float) -> str:
-    """What goes on in the pass that ends now."""
+    """What goes on in the tick that ends now."""
     at_work = [span for span in line.spans if span.end == now]
     letters = ", ".join(LETTERS[span.group] for span in at_work)
     if now == line.makespan:
         return (
-            f"The last pass. Of {STAGES} × {now:g} the stages used "
+            f"The last tick. Of {STAGES} × {now:g} the stages used "
             f"{len(line.spans)}: idle {line.bubble:.0%}."
         )
     if name.startswith("prefill"):

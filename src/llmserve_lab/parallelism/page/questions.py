@@ -118,7 +118,7 @@ bubble = Question(
         ),
     ),
     why=lambda: (
-        f"Equation {f.PREFILL_BUBBLE.link}: three of fifteen passes, "
+        f"Equation {f.PREFILL_BUBBLE.link}: three of fifteen ticks, "
         f"{si(f.PREFILL_BUBBLE.at(TWELVE), 'dimensionless')}."
     ),
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from llmserve_lab import catalog
+from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over
@@ -15,7 +16,7 @@ from llmserve_lab.validation.cache_blocks import working_space
 
 BETWEEN = "infiniband-ndr"
 REQUESTS, CONTEXT, CHUNK, PROMPT = 64, 1000, 2048, 8192
-TIE = 0.10  # mean error of the predictor, this model on measured servers of H100
+TIE = 0.10  # mean error of the predictor: this model by vLLM on H100s, rounded
 ONE_PORT, FLAT = "TP 8, one port", "TP 8, flat ring"
 SHOWN = tuple(LAYOUTS)
 
@@ -162,7 +163,6 @@ def one_server() -> dict[str, Any]:
         made = GpuLayout(tp=tp, replicas=8 // tp)
         said |= {
             f"in_{word}": f"{1e3 * made.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
-            f"in_{word}_rate": f"{made.prefill_rate(CHUNK):,.0f}",
         }
     pairs = GpuLayout(tp=2, replicas=4)
     left = float(on(DEVICE)["hbm_bytes"]) - pairs.cost().weight_bytes / 2
@@ -170,7 +170,6 @@ def one_server() -> dict[str, Any]:
         "in_two_left": (left, "byte"),
         "in_two": f"{1e3 * pairs.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
         "in_two_rate": f"{pairs.prefill_rate(CHUNK):,.0f}",
-        "in_two_first": f"{1e3 * pairs.first_token_s(PROMPT, CHUNK):,.0f} ms",
     }
 
 
@@ -183,8 +182,9 @@ def numbers() -> dict[str, Any]:
         layout(name).cost().weight_bytes / layout(name).tp for name in (dp, "TP 8")
     )
     port, bandwidth = over(catalog.link(BETWEEN)), on(DEVICE)["hbm_bw"]
+    start_s, hop_s = (float(nccl().known()[n]) for n in ("start_s", "link_latency"))
     reduce = {name: layout(name).all_reduce_s for name in ("TP 8", one_port)}
-    full = layout(dp).held_tokens() // CONTEXT // 8 * 8
+    full = layout(dp).held_requests(CONTEXT) // 8 * 8
     return dict(
         full_requests=f"{round(full, -1):,}",
         behind=f"{ms(pp) / ms(dp) - 1:.0%}",
@@ -223,6 +223,7 @@ def numbers() -> dict[str, Any]:
         over_port=f"{rate('PP 8') / rate(one_port):.1f}",
         reduce_all=f"{1e3 * reduce['TP 8'](CHUNK):.2f} ms",
         reduce_one=f"{1e3 * reduce[one_port](CHUNK):.2f} ms",
+        inside_steps=f"{1e6 * (start_s + 2 * (SERVER - 1) * hop_s):.1f} µs",
         reduce_few=f"{1e6 * reduce['TP 8'](REQUESTS):.0f} µs",
         weights_dp=(weights_dp, "byte"),
         weights_tp=(weights_tp, "byte"),

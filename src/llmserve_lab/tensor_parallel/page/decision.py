@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.page.table import Table
+from llmserve_lab.roofline.formulas import WEIGHTS_S
 from llmserve_lab.running_example import PROMPT, band
+from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel import worked_example as worked
-from llmserve_lab.tensor_parallel.arguments import MODEL
+from llmserve_lab.tensor_parallel.arguments import DEFAULT, MODEL
+from llmserve_lab.tensor_parallel.fits import slot_tokens
 from llmserve_lab.tensor_parallel.published import by_degree, errors_of
 from llmserve_lab.validation.bands import Predicted
 
@@ -45,6 +48,25 @@ def change_range() -> tuple[int, int]:
     return change_over(high), change_over(low)
 
 
+def shares_ms(n_gpus: int, batch: int) -> dict[str, float]:
+    """What of an iteration depends on the number of GPUs, in ms, as it is printed.
+
+    Reading and multiplying, half of the shorter hidden; then the time on the host and
+    the bytes of the all-reduces, which are dear for the requests of one large group.
+    """
+    known = DEFAULT | worked.load(batch) | {"n_ranks": float(n_gpus)}
+    read = round(float(WEIGHTS_S.at(known)) / n_gpus / worked.MILLI, 2)
+    multiply = round(float(f.CUT_LINEAR_S.at(known)) / n_gpus / worked.MILLI, 2)
+    shorter, longer = sorted((read, multiply))
+    beside_s = batch * float(known["request_s"]) + worked.ring_part_s(n_gpus, batch)
+    return {
+        "read": read,
+        "multiply": multiply,
+        "both": round(longer + (1 - float(known["overlap"])) * shorter, 2),
+        "beside": round(beside_s / worked.MILLI, 2),
+    }
+
+
 def _text(value: float) -> str:
     """A number to three digits, to four above ten thousand."""
     digits = 4 if value >= 10_000 else 3
@@ -80,8 +102,7 @@ def _bands() -> str:
     return (
         "Two groups share the requests evenly. Nine predicted rates in ten"
         f"{LIKE} were off by less than this: {'; '.join(said)}. All other times and "
-        "rates: outside everything measured. Room: by the memory that one server on "
-        "four GPUs kept."
+        "rates: outside everything measured. Room is counted."
     )
 
 
@@ -89,6 +110,8 @@ def choice() -> Table:
     """Eight H100s for Llama-3.1-70B in BF16, as one group or as two."""
     prompt_ms = [1e3 * worked.prefill_s(g) for g in (ONE, HALF)]
     room = [worked.cached_tokens(ONE), 2 * worked.cached_tokens(HALF)]
+    most = SERVED[-1]
+    full = [slot_tokens(ONE, most), 2 * slot_tokens(HALF, most // 2)]
     rows = [
         _row(f"prompt of {PROMPT:,}, ms", *prompt_ms, time=True),
         _row(
@@ -98,6 +121,11 @@ def choice() -> Table:
         ),
         *(_decode(batch) for batch in SERVED),
         ("room, tokens", *(f"{n:,}" for n in room), f"{room[0] / room[1]:.2f}"),
+        (
+            f"the same, slots for {most} requests",
+            *(f"{n:,}" for n in full),
+            f"{full[0] / full[1]:.2f}",
+        ),
     ]
     columns = ("eight H100s", "TP 8", "2 × TP 4", "gain")
     caption = "Eight H100s as one group of eight, or as two groups of four"
