@@ -198,9 +198,8 @@ def rate_table() -> Table:
 
 def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
     """Requests of so many tokens, a slot for each, that fit beside a GPU's weights."""
-    return requests_that_fit(
-        left_bytes(ep, gpu), request_bytes=kv_bytes() * tokens, vocab=DEEPSEEK.vocab
-    )
+    left, each = left_bytes(ep, gpu), kv_bytes() * tokens
+    return requests_that_fit(left, request_bytes=each, vocab=DEEPSEEK.vocab)
 
 
 def left_bytes(ep: float, gpu: str = GPUS[0]) -> float:
@@ -217,8 +216,7 @@ def cache_table() -> Table:
         held = (f"{cache_room(ep, tokens)}" for tokens in LONG_CONTEXTS)
         rows.append((f"{ep:.0f}", f"{left_bytes(ep) / 1e9:.0f} GB", *held))
     columns = ("GPUs", "left", *(f"of {tokens:,} tokens" for tokens in LONG_CONTEXTS))
-    title = "Memory left on an H800 beside its weights, and the requests it holds"
-    return Table(title, columns, rows)
+    return Table("Memory left on an H800, and the requests it holds", columns, rows)
 
 
 def even_rows() -> float:
