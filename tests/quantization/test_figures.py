@@ -77,13 +77,6 @@ def test_the_bar_turns_pale_where_the_text_says_memory_is_full() -> None:
             assert bool(known["held"]) == held
 
 
-def test_two_stops_of_the_slider_are_the_least_and_the_most_room() -> None:
-    rooms = (
-        fits(served(Bits(*bits)), context=1100) for bits in (("bf16",), ("int4", "fp8"))
-    )
-    assert BATCHES[-2:] == tuple(rooms)
-
-
 def test_fewer_bits_never_take_longer_at_any_stop() -> None:
     figure = figures.few_bits()
     for batch, context in product(BATCHES, CONTEXTS):

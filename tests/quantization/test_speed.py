@@ -10,6 +10,7 @@ from llmserve_lab import running_example, validation
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.quantization.page import questions
+from llmserve_lab.quantization.page.controls import BATCHES
 from llmserve_lab.quantization.page.sharing import kib_per_token
 from llmserve_lab.quantization.speed import (
     ARITHMETIC,
@@ -250,3 +251,10 @@ def test_the_room_in_print_is_what_fits_and_follows_from_its_own_digits() -> Non
         assert slot == round(39 * 128_256 / 1e6, 1)
         assert found - 0.1 < left / (cached + slot) < found + 1.1
         assert found == fits(served(bits), context=1100)
+
+
+def test_two_stops_of_the_slider_are_the_least_and_the_most_room() -> None:
+    rooms = (
+        fits(served(Bits(*bits)), context=1100) for bits in (("bf16",), ("int4", "fp8"))
+    )
+    assert BATCHES[-2:] == tuple(rooms)
