@@ -17,7 +17,7 @@ from tests.counted import Case, counts
 def room(rng: random.Random) -> dict[str, float]:
     """A GPU of a few kilobytes, which some weights fit into."""
     return {
-        "tp": rng.randint(1, 4),
+        "n_ranks": rng.randint(1, 4),
         "memory_share": rng.choice([0.5, 0.75, 0.9]),
         "usable_bytes": rng.randint(5_000, 9_000),
         "beside_bytes": rng.randint(0, 300),
@@ -30,11 +30,14 @@ def room(rng: random.Random) -> dict[str, float]:
 def cache_bytes(rng: random.Random) -> Case:
     """Deal the weights out to the GPUs, one part each, and add up what is left."""
     known = room(rng)
-    tp, weights = int(known["tp"]), known["params_total"] * known["bytes_weight"]
+    n_ranks, weights = (
+        int(known["n_ranks"]),
+        known["params_total"] * known["bytes_weight"],
+    )
     left = 0.0
-    for _ in range(tp):
+    for _ in range(n_ranks):
         allowed = known["memory_share"] * known["usable_bytes"]
-        left += allowed - known["beside_bytes"] - weights / tp
+        left += allowed - known["beside_bytes"] - weights / n_ranks
     return Case(f.CACHE_BYTES.given(known), left)
 
 

@@ -17,7 +17,8 @@ def test_rooms_are_those_of_the_pages() -> None:
     found = which_room.found
     assert found("Fewer").requests == speed.fits(cost(), context=which_room.MEAN)
     assert found("Prefill").requests == round(usual(split.ROOM_BATCH))
-    assert found("Continuous").requests == machine.served(EACH)
+    assert found("few slots").requests == machine.served(EACH)
+    assert found("Continuous").requests == machine.slots_at_full_length(EACH)
     assert found("Speculative").requests == drafts.fits(drafts.LOOKUP)
     assert found("slots to set").requests == machine.slots_at_full_length(
         EACH, machine.SHARE_NOW, machine.GRAPHS

@@ -156,7 +156,6 @@ def test_a_layer_has_one_sum_in_table_figure_and_text() -> None:
     gives(rest, "rest_us")
     for gpus, experts in ((16, "read16"), (32, "read32"), (64, "compute")):
         gives(printed(experts) + printed(f"sent{gpus}") + rest, f"turn{gpus}")
-    gives(printed("compute") + printed("joined64") + rest, "sum_joined")
     halves = sum(printed(n) for n in ("read16", "own_part", "half_attention"))
     gives(halves, "works16")
     gives(overlap.gained(16.0), "gained16")

@@ -12,6 +12,7 @@ from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.models import DEEPSEEK
 from llmserve_lab.moe.page import overlap
 from llmserve_lab.moe.routing_sampler import draw
+from llmserve_lab.validation.room import working_bytes
 
 BANDWIDTH = 3.35e12 * 0.946  # an H800's, as reached
 H200_BANDWIDTH = 4.8e12 * 0.946
@@ -154,7 +155,7 @@ def test_a_kept_group_is_nearly_always_used() -> None:
 
 
 def test_a_larger_group_leaves_memory_for_longer_requests() -> None:
-    """Weights and caches added up; one more request would not fit."""
+    """Weights, working space and caches added up; one more request would not fit."""
     for ep in (16.0, 64.0, 256.0):
         weights = sum(
             t.params / (ep if t.name.startswith("experts.") else 1)
@@ -164,7 +165,12 @@ def test_a_larger_group_leaves_memory_for_longer_requests() -> None:
             cache = tokens * 61 * (512 + 64) * 2
             room = module.cache_room(ep, tokens)
             memory = 0.9 * float(accelerator("h800-sxm").usable_bytes)
-            assert weights + room * cache <= memory < weights + (room + 1) * cache
+
+            def taken(requests: int, each: int = cache, held: float = weights) -> float:
+                beside = working_bytes(requests, vocab=DEEPSEEK.vocab)
+                return held + beside + requests * each
+
+            assert taken(room) <= memory < taken(room + 1)
     assert module.cache_room(64.0, 32_768) > 2 * module.cache_room(16.0, 32_768)
     assert module.cache_room(8.0, 4_096) == 0
     assert len(module.cache_table().rows) == 3

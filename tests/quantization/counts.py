@@ -112,6 +112,25 @@ def stored_bytes(rng: random.Random) -> Case:
     return by_tensor(rng, stored=True)
 
 
+@counts(f.HELD_BYTES, by="enumerated")
+def held_bytes(rng: random.Random) -> Case:
+    """Request by request, the larger of two needs at the end."""
+    stored = by_tensor(rng, stored=True)
+    load = {"batch": rng.randint(1, 600), "context": rng.randint(0, 3000)}
+    sizes = {
+        "token_space_bytes": rng.randint(0, 10**9),
+        "library_bytes": rng.randint(0, 10**8),
+        "slot_bytes": rng.randint(0, 10**7),
+        "kv_bytes_per_token": rng.randint(1, 10**5),
+    }
+    slots, caches = sizes["library_bytes"], 0
+    for _ in range(load["batch"]):
+        slots += sizes["slot_bytes"]
+        caches += load["context"] * sizes["kv_bytes_per_token"]
+    space = max(slots, sizes["token_space_bytes"])
+    return Case({**stored.values, **sizes, **load}, stored.counted + space + caches)
+
+
 def machine(rng: random.Random) -> dict[str, float]:
     """A made-up load, and shares that a machine reaches."""
     return {

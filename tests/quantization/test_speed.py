@@ -10,6 +10,7 @@ from llmserve_lab import running_example, validation
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.quantization.page import questions
+from llmserve_lab.quantization.page.controls import BATCHES
 from llmserve_lab.quantization.page.sharing import kib_per_token
 from llmserve_lab.quantization.speed import (
     ARITHMETIC,
@@ -68,7 +69,9 @@ def test_the_cache_counts_where_there_is_much_of_it() -> None:
     wide, few = served(Bits()), served(Bits("bf16", "fp8"))
     share = few.kv_token_s / wide.kv_token_s
     assert share == pytest.approx(0.5)
-    assert fits(few, context=1100) == pytest.approx(2 * fits(wide, context=1100), abs=2)
+    both = fits(few, context=1100), fits(wide, context=1100)
+    assert 1.9 < both[0] / both[1] < 2  # slots stay as large as they were
+    assert fits(few, context=3) == fits(few, context=16)  # one block
 
 
 def test_what_does_not_fit_holds_no_request() -> None:
@@ -239,10 +242,19 @@ def test_the_room_in_print_is_what_fits_and_follows_from_its_own_digits() -> Non
     """A calculator on what stands there, whatever the formats."""
     for bits in (Bits(), Bits("fp8"), Bits("int4", "fp8")):
         line = room_line(served(bits), context=1100)
-        share, whole, buffers, weights, tokens, each, found = (
+        share, whole, libraries, weights, cached, slot, found = (
             float(part.replace(",", "")) for part in re.findall(r"[\d.,]+", line)
         )
-        left = 1e9 * (share * whole - buffers - weights)
-        assert tokens % 16 == 0 and 0 <= tokens - 1100 < 16
-        assert left / (tokens * each) == pytest.approx(found, abs=1.1)
+        left = 1e3 * (share * whole - libraries - weights)  # MB
+        tokens = 1e6 * cached / served(bits).kv_bytes_per_token
+        assert tokens == pytest.approx(1104, rel=1e-3)
+        assert slot == round(39 * 128_256 / 1e6, 1)
+        assert found - 0.1 < left / (cached + slot) < found + 1.1
         assert found == fits(served(bits), context=1100)
+
+
+def test_two_stops_of_the_slider_are_the_least_and_the_most_room() -> None:
+    rooms = (
+        fits(served(Bits(*bits)), context=1100) for bits in (("bf16",), ("int4", "fp8"))
+    )
+    assert BATCHES[-2:] == tuple(rooms)

@@ -121,7 +121,7 @@ CLAIMS = (
             ),
         ),
         verdict=Ruling.EXACT,
-        why="Scales of the quantised groups, which add a few per cent, are left out.",
+        why="Scales of the quantized groups, which add a few per cent, are left out.",
     ),
     on_practice(
         id="003-11",

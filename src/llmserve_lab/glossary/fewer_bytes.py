@@ -6,17 +6,10 @@ from llmserve_lab.glossary.term import Term
 
 TERMS = (
     Term(
-        "quantisation",
+        "quantization",
         "Storing or computing numbers in fewer bits.",
         "quantization",
-        (
-            "quantization",
-            "FP4",
-            "INT8",
-            "INT4",
-            "W4A16",
-            "W8A8",
-        ),
+        ("FP4", "INT8", "INT4", "W4A16", "W8A8"),
     ),
     Term(
         "FP8",
@@ -46,7 +39,7 @@ TERMS = (
     ),
     Term(
         "round to nearest",
-        "Quantising each number for itself, to the nearest that has a code.",
+        "Quantizing each number for itself, to the nearest that has a code.",
         "quantization",
         ("RTN",),
     ),

@@ -14,7 +14,6 @@ from llmserve_lab.catalog.evidence.servers import (
 )
 from llmserve_lab.catalog.evidence.serving import (
     BLOCK_COUNTS,
-    DEFAULT_SEQS,
     H100_TOTAL,
     PROFILES,
     SCOUT_BLOCKS,
@@ -26,6 +25,7 @@ from llmserve_lab.catalog.evidence.serving import (
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.running_example import device, setting
+from llmserve_lab.validation import room as rule
 from llmserve_lab.validation.cache_blocks import (
     PredictedCount,
     predicted,
@@ -33,14 +33,11 @@ from llmserve_lab.validation.cache_blocks import (
     working_space,
 )
 from llmserve_lab.validation.cache_blocks import room as room_of
+from llmserve_lab.validation.room import ENTRY_BYTES, library_bytes
 
 BLOCK = int(float(VLLM_BLOCK))  # tokens
 SHARE_NOW = VLLM_MEMORY_SHARE
 GRAPHS = 1 << 30  # bytes of a GPU for CUDA graphs: assumed, where no log says it
-# Bytes of the trial's peak for each slot and entry of the vocabulary: five logs' mean.
-ENTRY_BYTES = round(
-    mean(float(log.peak) / float(DEFAULT_SEQS) / log.vocab for log in START_LOGS)
-)
 
 
 def beside_bytes() -> Cited:
@@ -56,7 +53,7 @@ def beside_bytes() -> Cited:
 def room(share: Cited = MEMORY_SHARE) -> dict[str, Cited]:
     """Arguments of the formulas of capacity: one GPU, the model of the book."""
     return setting() | {
-        "tp": Cited(1, "dimensionless", "convention", "one GPU"),
+        "n_ranks": Cited(1, "dimensionless", "convention", "one GPU"),
         "memory_share": share,
         "usable_bytes": device().usable_bytes,
         "beside_bytes": beside_bytes(),
@@ -183,26 +180,18 @@ def beside_at(slots: int) -> float:
     return slots * slot_bytes() + library_bytes()
 
 
-def library_bytes() -> float:
-    """What the GPU's libraries take, by the log of the running example."""
-    return float(log_of(running_example.model().name).other)
-
-
 def slot_bytes() -> float:
     """Working space for one more request of the limit, where sampling decides."""
-    return float(ENTRY_BYTES * running_example.model().vocab)
+    return rule.slot_bytes(running_example.model().vocab)
 
 
 def working_bytes(slots: int) -> float:
-    """Working space of a GPU: the larger of the trial's two phases.
-
-    The first runs dummy tokens through the layers, as measured on the nine servers; the
-    second samples a token in every slot.
+    """Working space of a GPU of the running example with so many slots.
 
     Raises:
         ValueError: there is no slot.
     """
-    return max(float(beside_bytes()), beside_at(slots))
+    return rule.working_bytes(slots, vocab=running_example.model().vocab)
 
 
 def sampling_from() -> int:
@@ -218,17 +207,11 @@ def blocks_with(slots: int, share: Cited = MEMORY_SHARE, graphs: float = 0.0) ->
 def slots_that_fit(
     tokens: float, share: Cited = MEMORY_SHARE, graphs: float = 0.0
 ) -> int:
-    """The most slots in which so many tokens fit each, their own room deducted.
-
-    The tokens of a batch and the scores of the slots never need room at once, so the
-    smaller of two quotients counts.
-    """
+    """The most slots in which so many tokens fit each, their own room deducted."""
     known, model = room(share), running_example.model()
     left = float(share) * float(known["usable_bytes"]) - model.weight_bytes() - graphs
     each = tokens * model.kv_bytes_per_token()
-    by_tokens = (left - float(beside_bytes())) / each
-    by_slots = (left - library_bytes()) / (each + slot_bytes())
-    return int(min(by_tokens, by_slots))
+    return rule.requests_that_fit(left, request_bytes=each, vocab=model.vocab)
 
 
 def slots_at_full_length(

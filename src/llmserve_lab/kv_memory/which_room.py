@@ -104,16 +104,17 @@ def rooms() -> tuple[Room, ...]:
     slots = working_bytes(SLOTS) + GRAPHS
     each = "working space with a slot each"
     return (
-        Room(tokens=MEAN, share=now, taken="working space", taken_bytes=beside,
-             where="Fewer bytes"),
+        Room(tokens=MEAN, share=now, taken=each, taken_bytes=0.0,
+             where="Fewer bytes", slots_each=True),
         Room(tokens=FULL, share=tenths, taken="nothing", taken_bytes=0.0,
              where="Prefill/decode disaggregation"),
         Room(tokens=FULL, share=tenths, taken="working space", taken_bytes=beside,
-             where="this page; Continuous batching, Speculative decoding"),
+             where="this page: few slots"),
         Room(tokens=FULL, share=now, taken=f"{each}, graphs", taken_bytes=GRAPHS,
              where="this page: slots to set", slots_each=True),
         Room(tokens=FULL, share=tenths, taken=each, taken_bytes=0.0,
-             where="this page", slots_each=True),
+             where="this page; Continuous batching, Speculative decoding",
+             slots_each=True),
         Room(tokens=FULL, share=now, taken=f"that of {SLOTS:,} slots, graphs",
              taken_bytes=slots, where="all of vLLM's defaults"),
     )  # fmt: skip

@@ -37,6 +37,7 @@ from llmserve_lab.moe.serving import (
 )
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT
+from llmserve_lab.validation.room import requests_that_fit
 
 CONTEXT = PROMPT + ANSWER // 2  # cached tokens of a request, half way through
 LAYER = Unmeasured("a layer, of which only dispatch and combine were measured", True)
@@ -196,8 +197,9 @@ def rate_table() -> Table:
 
 
 def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
-    """Requests of so many tokens whose caches fit beside a GPU's weights."""
-    return max(0, int(left_bytes(ep, gpu) / (kv_bytes() * tokens)))
+    """Requests of so many tokens, a slot for each, that fit beside a GPU's weights."""
+    left, each = left_bytes(ep, gpu), kv_bytes() * tokens
+    return requests_that_fit(left, request_bytes=each, vocab=DEEPSEEK.vocab)
 
 
 def left_bytes(ep: float, gpu: str = GPUS[0]) -> float:
@@ -214,8 +216,7 @@ def cache_table() -> Table:
         held = (f"{cache_room(ep, tokens)}" for tokens in LONG_CONTEXTS)
         rows.append((f"{ep:.0f}", f"{left_bytes(ep) / 1e9:.0f} GB", *held))
     columns = ("GPUs", "left", *(f"of {tokens:,} tokens" for tokens in LONG_CONTEXTS))
-    title = "Memory left on an H800 beside its weights, and the requests it holds"
-    return Table(title, columns, rows)
+    return Table("Memory left on an H800, and the requests it holds", columns, rows)
 
 
 def even_rows() -> float:

@@ -14,7 +14,7 @@ from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.collectives import calibration
 from llmserve_lab.collectives.formulas import ALL_REDUCE_S, IN_SWITCH_S, ONE_SHOT_S
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.layer_time import CONTEXT, left_bytes, own_read_bytes
+from llmserve_lab.moe.layer_time import CONTEXT, cache_room, own_read_bytes
 from llmserve_lab.moe.models import DEEPSEEK
 from llmserve_lab.moe.serving import (
     CACHE_PRECISION,
@@ -25,6 +25,7 @@ from llmserve_lab.moe.serving import (
     stored,
 )
 from llmserve_lab.validation import achieved
+from llmserve_lab.validation.room import requests_that_fit
 
 NODE = 8.0  # GPUs of one server
 SERVER_GPU = GPUS[1]
@@ -88,16 +89,21 @@ def token_s(
 
 
 def room(tokens: float) -> int:
-    """Requests of so many tokens that the server holds, each cache on every GPU."""
+    """Requests of so many tokens, a slot for each; each cache lies on every GPU."""
     sliced = sum(stored().values()) - whole_bytes()
     weights = whole_bytes() + sliced / NODE
     left = float(setting(SERVER_GPU)["hbm_bytes"]) * float(MEMORY_SHARE) - weights
-    return int(left / (kv_bytes() * tokens))
+    return requests_that_fit(
+        left,
+        request_bytes=kv_bytes() * tokens,
+        vocab=DEEPSEEK.vocab,
+        n_gpus=int(NODE),
+    )
 
 
 def shared_room(tokens: float) -> int:
     """The same with data-parallel attention: each cache lies on one GPU."""
-    return int(NODE) * int(left_bytes(NODE, SERVER_GPU) / (kv_bytes() * tokens))
+    return int(NODE) * cache_room(NODE, tokens, SERVER_GPU)
 
 
 def gaps_s() -> float:

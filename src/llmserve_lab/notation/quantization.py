@@ -20,7 +20,7 @@ rounding_bound = Positive(
     r"\delta_{\max}", "dimensionless", "largest rounding error of an integer format"
 )
 bytes_quantized = Positive(
-    "w_q", "byte/parameter", "bytes of a quantised parameter, scale included"
+    "w_q", "byte/parameter", "bytes of a quantized parameter, scale included"
 )
 low_peak_flops = Positive(
     r"C_{\mathrm{low}}",
@@ -35,6 +35,15 @@ products_s = Positive(
 )
 few_bits_step_s = Positive(
     r"t_{\mathrm{few}}", "s", "time of a decode step with few bits"
+)
+token_space_bytes = Quantity(
+    r"M_{\mathrm{tok}}", "byte", "working space for the tokens of a batch"
+)
+library_bytes = Quantity(
+    r"M_{\mathrm{lib}}", "byte", "working space of a GPU's libraries"
+)
+slot_bytes = Quantity(
+    r"Q_{\mathrm{slot}}", "byte/request", "working space of a request's slot"
 )
 wide_step_s = Positive(r"t_{16}", "s", "time of the same decode step with 16 bits")
 few_bits_gain = Positive(

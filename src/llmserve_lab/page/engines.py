@@ -182,12 +182,12 @@ NAMES: dict[str, Named] = {
     "quantization": Named(
         "--quantization",
         "vllm/model_executor/layers/quantization/__init__.py",
-        "read from the checkpoint unless given; fp8 quantises while loading",
+        "read from the checkpoint unless given; fp8 quantizes while loading",
     ),
     "gptq": Named(
         "auto_gptq",
         "vllm/model_executor/layers/quantization/__init__.py",
-        "loads checkpoints that were quantised before",
+        "loads checkpoints that were quantized before",
     ),
     "cache-precision": Named(
         "--kv-cache-dtype", CACHE_CONFIG, "auto is the model's; fp8 is fp8_e4m3"

@@ -1,1 +1,1 @@
-"""Fewer bytes: number formats, quantization (quantisation), eviction, shared heads."""
+"""Fewer bytes: number formats, quantization, eviction, shared heads."""

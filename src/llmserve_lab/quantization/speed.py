@@ -23,7 +23,7 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.quantization import formulas as f
 from llmserve_lab.quantization.schemes import scheme
 from llmserve_lab.running_example import device, model, served_by
-from llmserve_lab.validation.cache_blocks import working_space
+from llmserve_lab.validation import room
 
 WIDE = "bf16"
 # In which format the tensor cores multiply weights of each; None: weight-only.
@@ -187,41 +187,40 @@ def _level(
 
 
 def room_bytes(gpu: Accelerator) -> float:
-    """Bytes for weights and caches: vLLM's default share, less what else it holds."""
-    return UTILISATION * float(gpu.usable_bytes) - buffers_bytes()
-
-
-def buffers_bytes() -> float:
-    """Bytes of the memory's share that vLLM keeps for activations and graphs."""
-    return working_space()
+    """Bytes for weights, working space and caches: vLLM's default share."""
+    return UTILISATION * float(gpu.usable_bytes)
 
 
 def room_line(cost: IterationCost, *, context: int) -> str:
-    """The sum of :func:`fits` in print: what is left of the share, over a request."""
-    tokens, each = -(-context // 16) * 16, cost.kv_bytes_per_token
-    usable = float(device().usable_bytes)
-    left = UTILISATION * usable - buffers_bytes() - cost.weight_bytes
-    giga = [f"{x / 1e9:.2f}" for x in (usable, buffers_bytes(), cost.weight_bytes)]
-    whole_gpu, buffers, weights = giga
+    """The sum of :func:`fits` in print, where slots decide: what is left, over each."""
+    usable, libraries = float(device().usable_bytes), room.library_bytes()
+    left = room_bytes(device()) - libraries - cost.weight_bytes
+    cached, slot = _cached(cost, context), room.slot_bytes(model().vocab)
+    giga = (f"{x / 1e9:.2f}" for x in (usable, libraries, cost.weight_bytes))
+    whole_gpu, kept, weights = giga
     return (
-        f"({UTILISATION:.2f} × {whole_gpu} − {buffers} − {weights}) GB / "
-        f"({tokens:,} × {each:,.0f} bytes) = {int(left / tokens / each)}"
+        f"({UTILISATION:.2f} × {whole_gpu} − {kept} − {weights}) GB / "
+        f"({cached / 1e6:.1f} + {slot / 1e6:.1f}) MB = {int(left / (cached + slot))}"
     )
 
 
-def fits(cost: IterationCost, *, context: int) -> int:
-    """Requests of so many tokens whose caches fit beside the weights.
+def _cached(cost: IterationCost, context: int) -> float:
+    """Bytes that a request of so many tokens keeps, in whole blocks."""
+    return -(-context // 16) * 16 * cost.kv_bytes_per_token
 
-    Of the memory that the driver shows, vLLM's default share is used, less what its
-    activations and graphs take.
+
+def fits(cost: IterationCost, *, context: int) -> int:
+    """Requests of so many tokens, a slot for each, that fit beside the weights.
+
+    By the book's one rule, of vLLM's default share of the memory that the driver shows.
+    Slots are those of the book's vocabulary, CUDA graphs are left out.
 
     Raises:
         ValueError: a request has less than a token.
     """
     whole(of="token", context=context)
-    reserved = buffers_bytes()
-    try:
-        blocks = cost.kv_blocks(utilisation=UTILISATION, reserved_bytes=reserved)
-    except ValueError:  # not one block is left
-        return 0
-    return blocks // -(-context // 16)
+    return room.requests_that_fit(
+        UTILISATION * cost.hbm_bytes - cost.weight_bytes,
+        request_bytes=_cached(cost, context),
+        vocab=model().vocab,
+    )

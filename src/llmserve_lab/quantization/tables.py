@@ -17,7 +17,6 @@ from llmserve_lab.quantization.schemes import SCHEMES, quantize, relative_error
 from llmserve_lab.quantization.speed import (
     Bits,
     decode_s,
-    fits,
     served,
 )
 
@@ -226,31 +225,6 @@ def _off() -> str:
     return (
         f"Errors of the whole step, on other models, at most 128 requests: "
         f"{'; '.join(said)}. Its terms: not measured alone."
-    )
-
-
-ROOMS = (
-    Bits(),
-    Bits("fp8"),
-    Bits("bf16", "fp8"),
-    Bits("fp8", "fp8"),
-    Bits("int4", "fp8"),
-)
-
-
-def rooms_table() -> Table:
-    """Table of what one H100 holds: bytes of the weights, and requests beside them."""
-    rows: list[tuple[str | int, ...]] = []
-    for bits in ROOMS:
-        cost = served(bits)
-        names = (
-            SCHEMES[key].numbers.name.split()[0] for key in (bits.weights, bits.cache)
-        )
-        gigabytes = f"{cost.weight_bytes / 1e9:.1f} GB"
-        rows.append((*names, gigabytes, fits(cost, context=TOKENS)))
-    columns = ("weights", "cache", "bytes of the weights", "requests that fit")
-    return Table(
-        f"Llama-3.1-8B on one H100, {TOKENS:,} tokens a request", columns, rows
     )
 
 

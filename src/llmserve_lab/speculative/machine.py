@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 
 from llmserve_lab import catalog, running_example
-from llmserve_lab.catalog.evidence.servers import VLLM_GRAPH_ROWS
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE, VLLM_GRAPH_ROWS
 from llmserve_lab.catalog.evidence.speculation import (
     CURVES,
     EAGLE_3_VOCAB,
@@ -35,8 +35,8 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.running_example import ANSWER, PROMPT
-from llmserve_lab.validation.cache_blocks import working_space
 from llmserve_lab.validation.drafts import DraftFit, fitted
+from llmserve_lab.validation.room import requests_that_fit
 
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
 GRAPH_ROWS = int(VLLM_GRAPH_ROWS.value)  # of a check whose launches are recorded
@@ -250,10 +250,14 @@ def engine_gain(batch: int, n_draft: int, law: Acceptance, source: str) -> float
 
 @cache
 def fits(source: str) -> int:
-    """Requests whose caches, at their longest, fit beside both models' weights."""
+    """Requests at their longest, a slot each, that fit beside both models' weights."""
     target, draft = running_example.cost(), draft_cost(source)
     more = draft.kv_bytes_per_token if draft else 0.0
     weights = draft.weight_bytes if draft and source == SMALL else 0.0
-    both = replace(target, kv_bytes_per_token=target.kv_bytes_per_token + more)
-    blocks = both.kv_blocks(reserved_bytes=weights + working_space())
-    return blocks // -(-(PROMPT + ANSWER) // 16)
+    taken = target.weight_bytes + weights
+    blocks = -(-(PROMPT + ANSWER) // 16)
+    return requests_that_fit(
+        float(MEMORY_SHARE) * target.hbm_bytes - taken,
+        request_bytes=16 * blocks * (target.kv_bytes_per_token + more),
+        vocab=running_example.model().vocab,
+    )

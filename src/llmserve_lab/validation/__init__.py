@@ -23,6 +23,12 @@ from llmserve_lab.validation.constants import (
     stored,
 )
 from llmserve_lab.validation.prediction import Predictor, Times, errors
+from llmserve_lab.validation.room import (
+    library_bytes,
+    requests_that_fit,
+    slot_bytes,
+    working_bytes,
+)
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows, sort_rows
 from llmserve_lab.validation.scores import ErrorScore, left_out, score, scores
 from llmserve_lab.validation.setting import Setting
@@ -45,10 +51,14 @@ __all__ = [
     "dense_rows",
     "errors",
     "left_out",
+    "library_bytes",
+    "requests_that_fit",
     "score",
     "scores",
+    "slot_bytes",
     "sort_rows",
     "spread",
     "stored",
+    "working_bytes",
     "working_space",
 ]

@@ -11,8 +11,8 @@ COUNTED = "counted"
 
 CACHE_BYTES = Formula(
     result=q.cache_bytes,
-    expr=lambda tp, memory_share, usable_bytes, beside_bytes, stored_bytes: (
-        tp * (memory_share * usable_bytes - beside_bytes) - stored_bytes
+    expr=lambda n_ranks, memory_share, usable_bytes, beside_bytes, stored_bytes: (
+        n_ranks * (memory_share * usable_bytes - beside_bytes) - stored_bytes
     ),
     uses=(STORED_BYTES,),
     title="Memory for the KV cache",

@@ -115,7 +115,7 @@ def _memory() -> list[Any]:
     """Memory of all GPUs as one bar: weights, cache, and what is neither."""
     from llmserve_lab.extras import altair as alt
 
-    whole = f"(usable_bytes * {q.tp.name})"
+    whole = f"(usable_bytes * {q.n_ranks.name})"
     weights, cache, _ = PARTS
     after = f"({weights.quantity.name} + {cache.quantity.name})"
     spans = {

@@ -106,7 +106,7 @@ def choices() -> tuple[Choice | Lookup, ...]:
             "GPUs",
             tuple(map(str, GROUPS)),
             "1",
-            {"tp": tuple(float(each) for each in GROUPS)},
+            {"n_ranks": tuple(float(each) for each in GROUPS)},
         ),
         Choice("bits", "Weights", tuple(p.upper() for p in FORMATS), "BF16"),
         Choice(

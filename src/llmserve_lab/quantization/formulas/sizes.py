@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab import notation as q
+from llmserve_lab.formula.derive import maximum
 from llmserve_lab.formula.formula import Formula
 
 __all__ = [
     "EFFECTIVE_BITS",
     "GROUP_SCALE",
+    "HELD_BYTES",
     "QUANTIZED_BYTES",
     "ROUNDING_BOUND",
     "STORED_BYTES",
@@ -15,11 +19,25 @@ __all__ = [
 ]
 COUNTED = "counted"
 
+
+def _held_bytes(
+    stored_bytes: Any,
+    token_space_bytes: Any,
+    library_bytes: Any,
+    slot_bytes: Any,
+    batch: Any,
+    context: Any,
+    kv_bytes_per_token: Any,
+) -> Any:
+    space = maximum(token_space_bytes, library_bytes + slot_bytes * batch)
+    return stored_bytes + space + batch * context * kv_bytes_per_token
+
+
 GROUP_SCALE = Formula(
     result=q.group_scale,
     expr=lambda group_max, largest_code: group_max / largest_code,
     title="Scale of a group",
-    source="symmetric quantisation, without a zero point",
+    source="symmetric quantization, without a zero point",
     holds="the group is not all zeros; before the scale itself is rounded",
 )
 ROUNDING_BOUND = Formula(
@@ -41,7 +59,7 @@ QUANTIZED_BYTES = Formula(
     result=q.bytes_quantized,
     expr=lambda byte_a_bit, eff_bits: byte_a_bit * eff_bits,
     uses=(EFFECTIVE_BITS,),
-    title="Bytes of a quantised parameter",
+    title="Bytes of a quantized parameter",
     source=COUNTED,
     holds="codes are packed without gaps",
 )
@@ -52,9 +70,9 @@ WEIGHT_BYTES = Formula(
     ),
     uses=(QUANTIZED_BYTES,),
     variant="quantized",
-    title="Weight bytes read, quantised",
+    title="Weight bytes read, quantized",
     source=COUNTED,
-    holds="the blocks are quantised, the LM head keeps its 16 bits",
+    holds="the blocks are quantized, the LM head keeps its 16 bits",
 )
 STORED_BYTES = Formula(
     result=q.stored_bytes,
@@ -63,7 +81,16 @@ STORED_BYTES = Formula(
     ),
     uses=(WEIGHT_BYTES,),
     variant="quantized",
-    title="Weight bytes stored, quantised",
+    title="Weight bytes stored, quantized",
     source=COUNTED,
     holds="the embedding table keeps its 16 bits",
+)
+HELD_BYTES = Formula(
+    result=q.held_bytes,
+    expr=_held_bytes,
+    uses=(STORED_BYTES,),
+    variant="quantized",
+    title="Memory of a batch: weights, working space, caches",
+    source="vLLM 0.33.0, Worker.determine_available_memory; sizes from published logs",
+    holds="a slot for each request; CUDA graphs and half-empty blocks are left out",
 )

@@ -54,7 +54,7 @@ WEIGHTS_S = Formula(
     expr=lambda weight_bytes, hbm_bw, eff_mem: weight_bytes / (hbm_bw * eff_mem),
     uses=(WEIGHT_BYTES,),
     variant="quantized",
-    title="Time to read quantised weights",
+    title="Time to read quantized weights",
     source="[weights_s](roofline.ipynb#eq-weights_s) with fewer bytes",
     holds="codes are unpacked on the way, at no cost",
 )

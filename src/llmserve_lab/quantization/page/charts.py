@@ -16,7 +16,7 @@ TIME = QuantityAxis(
 FAINT = 0.25
 # A lane of the chart: what it is called, the prefix of its signals, when it is full.
 LANES = {
-    "16 bits": ("wide_", "wide_iteration_bytes > hbm_bytes"),
+    "16 bits": ("wide_", "wide_held_bytes > hbm_bytes"),
     "as chosen": ("", "held_bytes > hbm_bytes"),
 }
 

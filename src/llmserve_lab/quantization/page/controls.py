@@ -25,7 +25,7 @@ from llmserve_lab.quantization.speed import (
 )
 from llmserve_lab.quantization.tables import TOKENS
 from llmserve_lab.running_example import DEVICE, share
-from llmserve_lab.validation import achieved
+from llmserve_lab.validation import achieved, room, working_space
 
 SERVED = tuple(MODELS[key] for key in ("llama-3.1-8b", "llama-3.1-70b"))
 # What fits is shown, so the memory that their drivers leave must be known.
@@ -39,7 +39,7 @@ WEIGHTS = {
     "nvfp4": "NVFP4",
 }
 CACHE_NAMES = {key: SCHEMES[key].numbers.name.split()[0] for key in CACHES}
-BATCHES = (1.0, 4.0, 16.0, 64.0, 128.0, 256.0, 420.0, 984.0)
+BATCHES = (1.0, 4.0, 16.0, 64.0, 128.0, 256.0, 414.0, 935.0)
 CONTEXTS = (256.0, float(TOKENS), 8192.0, 32_768.0)
 START = {"weights": "int4", "cache": "bf16"}
 
@@ -55,6 +55,7 @@ def model_controls() -> tuple[Choice | Lookup, ...]:
     sets: dict[str, tuple[Any, ...]] = {
         name: tuple(work[name] for work in works) for name in names
     }
+    sets["slot_bytes"] = tuple(room.slot_bytes(s.vocab) for s in SERVED)
     sets["params_head"] = tuple(float(s.vocab * s.d_model) for s in SERVED)
     sets["wide_kv_bytes_per_token"] = tuple(w["kv_bytes_per_token"] for w in works)
     sets["overhead_s"] = tuple(s.n_layers * achieved().layer_s for s in SERVED)
@@ -102,6 +103,8 @@ def reached() -> tuple[Lookup, ...]:
         "peak_exponent": fitted.exponent,
         "overlap": fitted.overlap,
         "request_s": fitted.request_s,
+        "token_space_bytes": working_space(),
+        "library_bytes": room.library_bytes(),
     }
     tables: dict[str, Any] = dict(known)
     return tuple(Lookup(name, (), value) for name, value in tables.items())

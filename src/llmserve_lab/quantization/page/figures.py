@@ -38,9 +38,9 @@ def parts(prefix: str, **weights: Value) -> dict[str, Bound]:
         f"{prefix}stored_bytes": Bound(
             f.STORED_BYTES, weight_bytes=f"{prefix}weight_bytes", bytes_weight=2.0
         ),
-        f"{prefix}iteration_bytes" if prefix else "held_bytes": Bound(
-            roofline.ITERATION_BYTES,
-            weight_bytes=f"{prefix}stored_bytes",
+        f"{prefix}held_bytes": Bound(
+            f.HELD_BYTES,
+            stored_bytes=f"{prefix}stored_bytes",
             kv_bytes_per_token=f"{prefix}kv_bytes_per_token",
         ),
     }

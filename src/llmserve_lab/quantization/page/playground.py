@@ -38,7 +38,7 @@ def bench() -> Bench:
         "times": Turn("times as large", 1, 100, 20),
     }
     picture = _picture(number_format="INT4", group="128", outliers=4, times=20)
-    return Bench("Bench: quantise a matrix", knobs, show, picture)
+    return Bench("Bench: quantize a matrix", knobs, show, picture)
 
 
 def _scheme(number_format: str, group: str) -> Scheme:
