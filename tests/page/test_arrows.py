@@ -141,7 +141,8 @@ def test_the_name_of_what_arrives_in_place_of_what_is_sent_is_found() -> None:
     (first, *_, last) = texts = [r["text"] for r in words if r["text"] in brings]
     following = iter([*texts[1:], first])
     turned = [
-        r | {"text": next(following)} if r["text"] in brings else r for r in words
+        {**r, "text": next(following) if r["text"] in brings else r["text"]}
+        for r in words
     ]
     wrong = replace(log, tables={**log.tables, "words": turned})
     assert first != last
