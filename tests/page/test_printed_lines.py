@@ -51,14 +51,13 @@ def mentions(said: Words, code: Words) -> bool:
     )
 
 
-def sides(one: Said, other: Said) -> tuple[bool, bool]:
-    """Whether two are made of what they are called after; whether of each other's."""
+def sides(one: Said, other: Said) -> tuple[int, int]:
+    """How many of two are made of what they are called after; how many crosswise."""
     (called, made), (also, from_) = one, other
     own, strange = made - from_, from_ - made
     first, second = called - also, also - called
-    right = mentions(first, own) or mentions(second, strange)
-    turned = mentions(first, strange) and mentions(second, own)
-    return right, turned
+    right = mentions(first, own) + mentions(second, strange)
+    return right, mentions(first, strange) + mentions(second, own)
 
 
 def cells(path: Path) -> Iterator[ast.Module]:
@@ -197,20 +196,23 @@ def tables(code: ast.Module) -> Iterator[list[Said]]:
                     ]
 
 
-def groups(code: ast.Module) -> Iterator[list[Said]]:
-    """All that stand side by side in a cell."""
-    yield from listed(code)
-    yield from tables(code)
+def groups(code: ast.Module) -> Iterator[tuple[int, list[Said]]]:
+    """All that stand side by side in a cell; how many must cross to be turned.
+
+    One is enough for two with words of their own; names often read other names.
+    """
+    yield from ((1, group) for group in (*listed(code), *tables(code)))
     for block in bodies(code):
-        yield from bound(block)
-        yield from (beside(line) for line in lines(block))
+        yield from ((2, group) for group in bound(block))
+        yield from ((1, beside(line)) for line in lines(block))
 
 
 def read(code: ast.Module) -> Iterator[tuple[Said, Said, bool, bool]]:
     """Every pair of a cell, whether it is right, and whether it is turned."""
-    for group in groups(code):
+    for least, group in groups(code):
         for one, other in combinations(group, 2):
-            yield one, other, *sides(one, other)
+            right, crosswise = sides(one, other)
+            yield one, other, right > 0, crosswise >= (least if all(one + other) else 2)
 
 
 def crossed(code: ast.Module) -> list[tuple[Said, Said]]:
