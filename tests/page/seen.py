@@ -135,12 +135,8 @@ def alive(row: Mapping[str, Any], frame: int) -> bool:
 
 def _rows(figure: StepFigure, log: str, frame: int) -> Note:
     """Texts line by line in one frame, and how many rows each ink has."""
-    rows = [
-        row
-        for table in figure.logs[log].tables.values()
-        for row in table
-        if alive(row, frame)
-    ]
+    tables = (*figure.logs[log].tables.values(), *(figure.scene.fixed or {}).values())
+    rows = [row for table in tables for row in table if alive(row, frame)]
     inks = [str(row.get("ink", "")) for row in rows]
     places = [
         [str(row.get(at, "")) for at in ("y", "slot", "x", "start")] for row in rows
@@ -163,7 +159,7 @@ def _looked_at(frames: int) -> list[int]:
 
 
 def step(figure: StepFigure) -> Note:
-    """Axes, legend, what the counters say in every frame, what the stills show."""
+    """Axes, lanes, legend, counters of all frames, its stills and what it opens on."""
     counters = {
         f"{log}: {counter.label}": " | ".join(
             counter.shown(each.frames[place].counters[at])
@@ -172,10 +168,14 @@ def step(figure: StepFigure) -> Note:
         for log, each in figure.logs.items()
         for at, counter in enumerate(figure.counters)
     }
-    stills = {f"{log}, {at}": _rows(figure, log, at) for log, at in figure.stills}
-    axes = [each.title for each in (figure.scene.x, figure.scene.y)]
-    said = {"title": _plain(figure.title), "axes": axes, "legend": dict(figure.legend)}
-    return {**said, "counters": counters, "stills": stills}
+    opens = (next(iter(figure.logs)), figure.start)
+    looks = {f"{log}, {at}": _rows(figure, log, at) for log, at in figure.stills}
+    looks |= {f"{opens[0]}, {opens[1]}": _rows(figure, *opens)}
+    ways = (figure.scene.x, figure.scene.y)
+    lanes = [name for each in ways if each.named for name in each.domain]
+    axes = {"axes": [each.title for each in ways], "lanes": lanes}
+    said = {"title": _plain(figure.title), **axes, "legend": dict(figure.legend)}
+    return {**said, "counters": counters, "frames": looks}
 
 
 # A still: what matplotlib has been told to draw.

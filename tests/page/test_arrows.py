@@ -1,6 +1,7 @@
 """An arrow between boxes has the ink of what it brings: of a box where it ends.
 
-A line without a head has no direction; it has the ink of a box at either end.
+A line without a head has no direction; it has the ink of a box at either end. What is
+written beside an arrow is what a box in its ink is called.
 """
 
 import re
@@ -13,7 +14,7 @@ import pytest
 
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.step.figure import StepFigure
-from llmserve_lab.page.step.marks import Cells, Links, Mark
+from llmserve_lab.page.step.marks import Cells, Labels, Links, Mark
 from tests.page.drawn import steps_of
 from tests.page.seen import alive as drawn_in
 
@@ -61,6 +62,36 @@ def inks_at(boxes: list[Row], start: Place, end: Place) -> set[str]:
     return {box["ink"] for box in nearest}
 
 
+def named(figure: StepFigure) -> Iterator[tuple[str, int, str, bool]]:
+    """What the nearest box's name calls an arrow: log, frame, name, whether of its ink.
+
+    Only of arrows with a head, in frames where words beside them are the name of a box.
+    """
+    marks = figure.scene.marks
+    links = [mark for mark in marks if isinstance(mark, Links) and mark.arrow]
+    for log, story in figure.logs.items() if links else ():
+        for frame in range(len(story.frames)):
+            seen = [
+                (mark, row) for mark in marks for row in alive(figure, log, mark, frame)
+            ]
+            called = {
+                row["text"]: row["ink"]
+                for mark, row in seen
+                if isinstance(mark, Cells) and row.get("text")
+            }
+            words = [
+                row
+                for mark, row in seen
+                if isinstance(mark, Labels) and row["text"] in called
+            ]
+            for mark, row in seen:
+                if mark in links and words:
+                    x, y = ((row[way] + row[f"{way}2"]) / 2 for way in "xy")
+                    word = min(words, key=lambda w: hypot(w["x"] - x, w["y"] - y))
+                    text = word["text"]
+                    yield log, frame, text, called[text] == row["ink"]
+
+
 def strayed(figure: StepFigure) -> Iterator[tuple[str, int, Row]]:
     """Arrows whose ink no box at their end has: log, frame and row."""
     links = [mark for mark in figure.scene.marks if isinstance(mark, Links)]
@@ -93,6 +124,29 @@ def test_an_arrow_in_the_ink_of_what_leaves_next_is_found() -> None:
     ]
     wrong = replace(log, tables={**log.tables, "links": turned})
     assert list(strayed(replace(figure, logs={name: wrong})))
+
+
+def test_words_beside_an_arrow_name_a_box_in_its_ink() -> None:
+    found = {name: [*named(registry.steps()[name]())] for name in LINKED}
+    for name, all_ in found.items():
+        assert [each for each in all_ if not each[-1]] == [], name
+    assert sum(map(len, found.values())) >= 2 * 3 * 4  # two rings, hops, GPUs
+
+
+def test_the_name_of_what_arrives_in_place_of_what_is_sent_is_found() -> None:
+    figure = registry.steps()["parallelism.ring"]()
+    ((name, log),) = figure.logs.items()
+    brings = {text for _, _, text, _ in named(figure)}
+    words = log.tables["words"]
+    (first, *_, last) = texts = [r["text"] for r in words if r["text"] in brings]
+    following = iter([*texts[1:], first])
+    turned = [
+        {**r, "text": next(following) if r["text"] in brings else r["text"]}
+        for r in words
+    ]
+    wrong = replace(log, tables={**log.tables, "words": turned})
+    assert first != last
+    assert not all(fits for *_, fits in named(replace(figure, logs={name: wrong})))
 
 
 def test_figures_in_several_chapters_have_arrows_in_the_ink_of_a_box() -> None:

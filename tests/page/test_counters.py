@@ -2,6 +2,7 @@
 
 What each one counts is read off its label once more, and counted in the rows that the
 figure draws; how its chapter counts it, in a log or while it plays, is not looked at.
+And what the picture calls the number of a log, this log counts at its end.
 """
 
 import re
@@ -14,7 +15,7 @@ import pytest
 
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.step.figure import StepFigure, StepLog
-from tests.page.seen import alive
+from tests.page.seen import alive, notes
 
 Row = dict[str, Any]
 Count = Callable[[StepLog, int], float]
@@ -187,3 +188,43 @@ def test_a_counter_that_is_one_frame_late_is_found() -> None:
     logs = {**figure.logs, name: replace(log, frames=tuple(late))}
     wrong = replace(figure, logs=logs)
     assert {label for _, _, label, *_ in astray(wrong, PIPE)} == set(PIPE)
+
+
+def told(figure: StepFigure, log: StepLog) -> Iterator[tuple[str, float, float]]:
+    """Numbers beside names of logs: name, number, length of the bar before."""
+    rows = drawn(log, len(log.frames) - 1, *log.tables)
+    for row in rows:
+        name, _, said = str(row.get("text", "")).partition(": ")
+        if name in figure.logs and NUMBER.fullmatch(said):
+            (bar,) = (
+                bar["x2"] - bar["x"]
+                for bar in rows
+                if bar.get("x2", row["x"]) < row["x"]
+                and bar["y"] < row["y"] < bar["y2"]
+            )
+            yield name, float(said.replace(",", "")), bar
+
+
+def noted() -> set[str]:
+    """Figures whose pictures name one of their logs with a number, by their notes."""
+    return {
+        name
+        for chapter in {each.split(".")[0] for each in registry.steps()}
+        for name, note in notes(chapter).items()
+        for text in (each["texts"] for each in note.get("frames", {}).values())
+        if any(
+            re.search(rf"{at.rpartition(', ')[0]}: \d", text) for at in note["frames"]
+        )
+    }
+
+
+def test_a_number_beside_the_name_of_a_log_is_counted_by_that_log() -> None:
+    """And bars before such numbers are as long as they are large."""
+    assert noted() == {"deepseek.two_forms"}
+    for figure in (registry.steps()[name]() for name in noted()):
+        for log in figure.logs.values():
+            pairs = [*told(figure, log)]
+            assert {name for name, *_ in pairs} == set(figure.logs)
+            for name, number, bar in pairs:
+                assert number in figure.logs[name].frames[-1].counters, name
+                assert bar / number == pytest.approx(pairs[0][2] / pairs[0][1]), name

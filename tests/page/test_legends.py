@@ -13,11 +13,16 @@ import numpy as np
 import pytest
 
 from llmserve_lab.deepseek.page import evidence
+from llmserve_lab.page.live import registry
+from llmserve_lab.page.step.figure import StepFigure, StepLog
 from llmserve_lab.page.still import StaticFigure
 from tests.page import drawn
-from tests.page.seen import notes
+from tests.page.seen import alive, notes
 from tests.page.stills import STILLS
 
+DIFFERENCE = re.compile(r"^([\w ]+): ([\w ]+) − ([\w ]+)$")  # of rows in a legend
+IN_SOURCE = re.compile(r": [\w ]+ − [\w ]+\"")
+LAST = 0.005  # half of the last digit of a number in a cell
 Points = list[tuple[float, float]]
 Named = dict[str, Points]
 
@@ -170,3 +175,37 @@ def test_every_legend_of_two_lines_was_read() -> None:
     }
     assert legends - ELSEWHERE <= set(FACTS)
     assert legends >= ELSEWHERE
+
+
+def row_of(figure: StepFigure, log: StepLog, called: str) -> dict[float, float]:
+    """Numbers of the row of that name in the last frame, by their place from left."""
+    tables = {**log.tables, **(figure.scene.fixed or {})}
+    seen = [
+        row
+        for rows in tables.values()
+        for row in rows
+        if alive(row, len(log.frames) - 1)
+    ]
+    (y,) = (row["y"] for row in seen if row.get("text") == called)
+    return {
+        row["x"]: float(row["text"].replace("−", "-"))
+        for row in seen
+        if "x2" in row and row["y"] <= y < row["y"] + 1
+    }
+
+
+def test_a_row_is_the_difference_that_its_legend_says() -> None:
+    """With its sign, by the numbers as they are printed in the two rows it names."""
+    found = set()
+    for name in drawn.steps_of(IN_SOURCE):
+        figure = registry.steps()[name]()
+        for said in filter(None, map(DIFFERENCE.match, figure.legend.values())):
+            for log in figure.logs.values():
+                what, one, other = (row_of(figure, log, text) for text in said.groups())
+                assert len(what) > 1 and what.keys() == one.keys() == other.keys()
+                for x, number in what.items():
+                    want = one[x] - other[x]
+                    assert number == pytest.approx(want, abs=3 * LAST + 1e-9), (name, x)
+                assert max(map(abs, what.values())) > 4 * LAST  # a sign would be seen
+                found.add(name)
+    assert found == {"quantization.group_quantized"}

@@ -1,4 +1,4 @@
-"""Arithmetic in prose holds: where it is written out, and where words say it.
+"""Arithmetic holds: where prose or a cell writes it out, and where words say it.
 
 The digits are those that a reader sees, as the notebook stores them.
 """
@@ -26,6 +26,15 @@ def paragraphs(path: Path) -> Iterator[str]:
                 yield " ".join(each.split())
 
 
+def printed(path: Path) -> Iterator[str]:
+    """Every line that a code cell of a chapter prints, as it is stored."""
+    for cell in notebook_of(path)["cells"]:
+        for output in cell.get("outputs", ()):
+            if output.get("name") == "stdout":
+                for line in "".join(output["text"]).splitlines():
+                    yield " ".join(line.split())
+
+
 @cache
 def numbers(path: Path) -> dict[str, str]:
     """Every number that prose links to, as it is printed, by its name."""
@@ -51,6 +60,19 @@ def found(path: Path) -> list[tuple[str, bool]]:
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_an_equation_in_prose_holds_in_its_own_digits(path: Path) -> None:
     assert [written for written, holds in found(path) if not holds] == []
+
+
+def test_an_equation_that_a_cell_prints_holds_in_its_own_digits() -> None:
+    held = {
+        path.stem: [each for line in printed(path) for each in equations(line)]
+        for path in CHAPTERS
+    }
+    for chapter, all_ in held.items():
+        assert [written for written, holds in all_ if not holds] == [], chapter
+    assert {name for name, all_ in held.items() if len(all_) > 2} == {
+        "quantization",
+        "varlen_batching",
+    }
 
 
 def test_many_equations_are_found_in_prose() -> None:
