@@ -143,6 +143,12 @@ UNSEEN = (
         "if predicted and band is not None:",
         "tests/page/test_predicted.py",
     ),
+    Known(
+        f"{PACKAGE}/continuous_batching/page/charts.py",
+        "bare, after = SERVED.items()",
+        "after, bare = SERVED.items()",
+        "tests/page/test_moves.py",
+    ),
 )
 
 
