@@ -149,6 +149,18 @@ UNSEEN = (
         "after, bare = SERVED.items()",
         "tests/page/test_moves.py",
     ),
+    Known(
+        f"{PACKAGE}/varlen/page/stills.py",
+        '"measured": (1500, 1.25, BLUE)',
+        '"measured": (1500, 1.25, VERMILLION)',
+        "tests/page/test_measured.py",
+    ),
+    Known(
+        f"{PACKAGE}/kv_memory/page/charts.py",
+        "'.0f') + ' GB'",
+        "'.0f') + ' GiB'",
+        "tests/page/test_drawn.py",
+    ),
 )
 
 
