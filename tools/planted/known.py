@@ -161,6 +161,12 @@ UNSEEN = (
         "'.0f') + ' GiB'",
         "tests/page/test_drawn.py",
     ),
+    Known(
+        f"{PACKAGE}/kv_memory/page/tables.py",
+        "{each.naive_token_bytes() / KIB",
+        "{each.full_token_bytes() / KIB",
+        "tests/page/test_columns.py",
+    ),
 )
 
 
