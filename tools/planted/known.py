@@ -167,6 +167,18 @@ UNSEEN = (
         "{each.full_token_bytes() / KIB",
         "tests/page/test_columns.py",
     ),
+    Known(
+        f"{PACKAGE}/symptoms/page/pause.py",
+        'step="pre"',
+        'step="post"',
+        "tests/symptoms/test_pause.py",
+    ),
+    Known(
+        f"{PACKAGE}/symptoms/page/promql.py",
+        '("ITL, P99", "histogram", Quantile(P99',
+        '("ITL, P99", "histogram", Quantile(P50',
+        "tests/symptoms/test_panels.py",
+    ),
 )
 
 
