@@ -140,14 +140,9 @@ def test_balance_counts_every_choice_once() -> None:
         assert 0 < router.observe()["balance_step"] <= 1
 
 
-@pytest.mark.parametrize("cause", [None, 0, 1])
-def test_balancedness_is_of_the_iterations_that_its_words_say(
-    cause: int | None,
-) -> None:
+def test_balancedness_is_of_the_iterations_that_its_words_say() -> None:
     """The mean rows of a GPU over those of the busiest: of each, or of all in one."""
-    of = case("hot-expert")
-    window = (of.healthy if cause is None else of.causes[cause].setup)(3)
-    assert isinstance(window, RoutedWindow)
+    window = RoutedWindow(None, 4, 3)  # few rows, which differ much from step to step
     where = window.placement()
     loads = [list(where.loads(each)) for each in window.chosen(1)]
     each_gpu = [sum(gpu) for gpu in zip(*loads, strict=True)]
@@ -162,7 +157,7 @@ def test_balancedness_is_of_the_iterations_that_its_words_say(
     }
     shown = {METRICS[key].words: x for key, x in window.observe().values.items()}
     assert shown == pytest.approx(right)
-    assert cause == 0 or shown[of_all] > 1.05 * shown[of_one]
+    assert shown[of_all] > 1.2 * shown[of_one]
 
 
 def test_idle_slots_by_hand() -> None:

@@ -162,12 +162,6 @@ UNSEEN = (
         "tests/page/test_drawn.py",
     ),
     Known(
-        f"{PACKAGE}/kv_memory/page/tables.py",
-        "{each.naive_token_bytes() / KIB",
-        "{each.full_token_bytes() / KIB",
-        "tests/page/test_columns.py",
-    ),
-    Known(
         f"{PACKAGE}/symptoms/page/pause.py",
         'step="pre"',
         'step="post"',
