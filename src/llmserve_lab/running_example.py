@@ -102,7 +102,7 @@ def served_by(
 
 @cache
 def cost() -> IterationCost:
-    """An iteration of the running example, fitted to servers, as the engine takes it."""
+    """An iteration of the running example, fitted to servers, as an engine takes it."""
     return served_by(model(), device())
 
 

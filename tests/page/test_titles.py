@@ -146,10 +146,6 @@ TITLES: dict[str, dict[str, Check]] = {
         "bits": within(16, 16, 0),
         "numbers, the largest = 1": within(1, 1, 0),
     },
-    "roofline.one_gpu.reached": {
-        "rows": within(512, 512, 0),
-        "ms, all products": within(10, 15, 1),
-    },
     "symptoms.boards.bench_picture": {"requests": running, "KV cache (%)": held},
 }
 # Panels of two servers, each with its name; a test of boxes tells them apart.

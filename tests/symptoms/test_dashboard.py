@@ -12,7 +12,7 @@ from llmserve_lab.engine import Request, simulate
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.cases.experts import RoutedWindow
-from llmserve_lab.symptoms.dashboard import BINS, of_report
+from llmserve_lab.symptoms.dashboard import BINS, METRICS, of_report
 from llmserve_lab.symptoms.served import WatchedRun, server
 
 
@@ -138,6 +138,26 @@ def test_balance_counts_every_choice_once() -> None:
             assert counts.sum() == 64 * 8
             assert where.loads(counts).sum() == pytest.approx(64 * 8)
         assert 0 < router.observe()["balance_step"] <= 1
+
+
+def test_balancedness_is_of_the_iterations_that_its_words_say() -> None:
+    """The mean rows of a GPU over those of the busiest: of each, or of all in one."""
+    window = RoutedWindow(None, 4, 3)  # few rows, which differ much from step to step
+    where = window.placement()
+    loads = [list(where.loads(each)) for each in window.chosen(1)]
+    each_gpu = [sum(gpu) for gpu in zip(*loads, strict=True)]
+    single = [sum(load) / len(load) / max(load) for load in loads]
+    of_one, of_all = (
+        f"balancedness of {which}"
+        for which in ("an iteration", "all iterations together")
+    )
+    right = {
+        of_one: sum(single) / len(single),
+        of_all: sum(each_gpu) / len(each_gpu) / max(each_gpu),
+    }
+    shown = {METRICS[key].words: x for key, x in window.observe().values.items()}
+    assert shown == pytest.approx(right)
+    assert shown[of_all] > 1.2 * shown[of_one]
 
 
 def test_idle_slots_by_hand() -> None:

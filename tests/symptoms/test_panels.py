@@ -13,7 +13,7 @@ from llmserve_lab.page.live.wording import stems, told_apart
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.dashboard import METRICS
-from llmserve_lab.symptoms.page import boards
+from llmserve_lab.symptoms.page import boards, promql
 from llmserve_lab.symptoms.served import WatchedRun
 
 # What a vLLM name abbreviates, and what a signal's name does.
@@ -53,6 +53,36 @@ def test_a_row_shares_a_word_with_what_it_shows(name: str) -> None:
 
 def test_no_two_rows_could_change_what_they_show() -> None:
     told_apart([(" ".join(spelled(name)), words) for name, words in ROWS.items()])
+
+
+KINDS = {  # how a metric of a kind is asked, and how its name ends
+    "gauge": r"^max_over_time\(vllm:\w+\[",
+    "histogram": r"_bucket\[|_sum\[",
+    "counter": r"rate\(vllm:\w+_total\[",
+}
+QUERIES = {
+    name: (kind, query)
+    for name, kind, query in (map(str, row) for row in promql.panels().rows)
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_asks_for_what_its_row_is_called(name: str) -> None:
+    """Its kind, its words, and how many of a hundred lie below a quantile."""
+    kind, query = QUERIES[name]
+    assert [each for each, form in KINDS.items() if re.search(form, query)] == [kind]
+    quantiles = [100 * float(q) for q in re.findall(r"_quantile\(([\d.]+),", query)]
+    assert quantiles == [float(q) for q in re.findall(r"\bP(\d+)\b", name)]
+    (asked, *_), words = re.split(r", P\d+$", name), spelled(query)
+    assert spelled(asked) & words
+    if quantiles:
+        assert spelled(asked) <= words
+    told_apart([(" ".join(spelled(each)), spelled(q)) for each, q in plain().items()])
+
+
+def plain() -> dict[str, str]:
+    """Queries of the rows, one of each metric."""
+    return {n: q for n, (_, q) in QUERIES.items() if not n.endswith("P99")}
 
 
 @pytest.mark.parametrize("cause", boards.PAIR.values())

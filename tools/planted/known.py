@@ -178,6 +178,34 @@ UNSEEN = (
         r"1e6 * times[\"one_shot_s\"], 1e6 * times[\"two_shot_s\"]",
         r"1e6 * times[\"two_shot_s\"], 1e6 * times[\"one_shot_s\"]",
         "tests/page/test_printed_lines.py",
+        f"{PACKAGE}/continuous_batching/page/charts.py",
+        "bare, after = SERVED.items()",
+        "after, bare = SERVED.items()",
+        "tests/page/test_moves.py",
+    ),
+    Known(
+        f"{PACKAGE}/varlen/page/stills.py",
+        '"measured": (1500, 1.25, BLUE)',
+        '"measured": (1500, 1.25, VERMILLION)',
+        "tests/page/test_measured.py",
+    ),
+    Known(
+        f"{PACKAGE}/kv_memory/page/charts.py",
+        "'.0f') + ' GB'",
+        "'.0f') + ' GiB'",
+        "tests/page/test_drawn.py",
+    ),
+    Known(
+        f"{PACKAGE}/symptoms/page/pause.py",
+        'step="pre"',
+        'step="post"',
+        "tests/symptoms/test_pause.py",
+    ),
+    Known(
+        f"{PACKAGE}/symptoms/page/promql.py",
+        '("ITL, P99", "histogram", Quantile(P99',
+        '("ITL, P99", "histogram", Quantile(P50',
+        "tests/symptoms/test_panels.py",
     ),
 )
 

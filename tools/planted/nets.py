@@ -19,6 +19,7 @@ LOGIC = tuple(
         *("chart_source", "charts", "bindings", "wording"),
         *("hints", "questions", "prompts", "axes", "palette"),
         *("levels", "titles", "counters", "turns", "seen"),
+        *("drawn", "measured", "moves"),
     )
 )
 OTHERS = (

@@ -8,10 +8,8 @@ from typing import Any
 
 from llmserve_lab.catalog import precision
 from llmserve_lab.catalog.records.attention import LatentAttention
-from llmserve_lab.checks import key_of
 from llmserve_lab.deepseek.executed.mla import (
     D_MODEL,
-    FORMS,
     TINY,
     MlaRun,
     MlaStep,
@@ -293,11 +291,5 @@ def _word(step: MlaStep, since: int) -> Row:
 
 
 def _cell(x: float, y: float, width: float, ink: str, since: int) -> Row:
-    ends = {"x": x, "x2": x + width, "y": y, "y2": y + SIDE}
-    return {**ends, "ink": ink, "since": since}
-
-
-def shapes(form: str) -> Sequence[MlaStep]:
-    """The steps of a form as it ran, for the tests."""
-    key_of("form", form, FORMS)
-    return execute(form, n_rows=1, context=CACHED).steps
+    look = {"ink": ink, "since": since}
+    return {"x": x, "x2": x + width, "y": y, "y2": y + SIDE, **look}

@@ -1,0 +1,123 @@
+"""What a still calls measured lies where the records have it, and what else does not.
+
+Points and lines that are measured and predicted can change their names, their inks or
+their numbers. The measured ones are worked out here from what was published alone.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from llmserve_lab.catalog.evidence.packing import UNPADDED
+from llmserve_lab.catalog.evidence.speculation import BATCH_RUNS, HEAD_RUNS
+from llmserve_lab.how_wrong import example
+from llmserve_lab.how_wrong.pairs import fullest
+from tests.page import drawn, seen
+from tests.page.seen import notes
+from tests.page.stills import STILLS
+
+MEASURED, PREDICTED = re.compile(r"\bmeasured\b"), re.compile(r"\bpredicted\b")
+Points = dict[float, float]
+Named = tuple[str, Points, str, str]  # the words, the points, kind of line, of mark
+
+
+def of_run(words: str) -> str:
+    """What of a label stands before the comma."""
+    return words.partition(",")[0]
+
+
+def unpadded(_: str) -> Points:
+    """Time with padding over time without."""
+    return {
+        row.batch * row.stretched: float(row.padded_s) / float(row.packed_s)
+        for row in UNPADDED
+    }
+
+
+def rounds(words: str) -> Points:
+    """A round has its tokens, each of which has its time."""
+    (run,) = (each for each in HEAD_RUNS if each.name == of_run(words))
+    return {k: tokens * run.tpot_ms[k] for k, tokens in run.tokens.items()}
+
+
+def gains(words: str) -> Points:
+    """As they are published."""
+    (run,) = (each for each in BATCH_RUNS if each.task == of_run(words))
+    return {batch: float(gain) for batch, gain in run.gains.items()}
+
+
+def clients(of: Callable[[], Any], name: str, times: float) -> Callable[[str], Points]:
+    """One number of measured rows, by how many clients there were."""
+    return lambda _: {row.clients: times * getattr(row, name) for row in of()}
+
+
+# How many labels say "measured", and what they stand for.
+WHERE: dict[str, tuple[int, Callable[[str], Points]]] = {
+    "how_wrong.pictures.band": (1, clients(example.rows, "tpot_s", 1e3)),
+    "how_wrong.pictures.end_of_the_cache": (1, clients(fullest, "ttft_s", 1)),
+    "speculative.stills.batches": (2, gains),
+    "speculative.stills.heads": (2, rounds),
+    "varlen.stills.unpadded": (1, unpadded),
+}
+# Their axes and panels are called so, and tests of the chapters read them.
+AXES = {"quantization.stills.gains", "tensor_parallel.stills.gains"}
+# The one bar of one row, with its number beside it.
+BARS = {"how_wrong.pictures.token"}
+
+
+def labelled(panel: Any) -> Iterator[Named]:
+    """Each word with its line: the one that ends at it, or has its ink alone."""
+    for text in panel.texts:
+        words = " ".join(text.get_text().split())
+        if MEASURED.search(words) or PREDICTED.search(words):
+            ink = seen._name(text.get_color())
+            mine = [each for each in panel.lines if seen._name(each.get_color()) == ink]
+            end = pytest.approx(getattr(text, "xy", ()))
+            ending = [each for each in mine if tuple(each.get_xydata()[-1]) == end]
+            for line in ending or mine:
+                points = {float(x): float(y) for x, y in line.get_xydata()}
+                yield words, points, line.get_linestyle(), line.get_markerfacecolor()
+
+
+@pytest.mark.parametrize("still", WHERE)
+def test_what_is_called_measured_lies_where_it_was_published(still: str) -> None:
+    many, of = WHERE[still]
+    (panel,) = drawn.panels(STILLS[still])
+    found = list(labelled(panel))
+    measured = [each for each in found if MEASURED.search(each[0])]
+    assert len(measured) == len({words for words, *_ in measured}) == many
+    for words, points, *_ in measured:
+        assert points == pytest.approx(of(words))
+    for words, points, *_ in found:
+        if PREDICTED.search(words):
+            truth = of(measured[0][0] if many == 1 else words)
+            assert points != pytest.approx(truth, rel=1e-3), words
+
+
+def test_a_prediction_is_dashed_and_open_as_the_sentence_says() -> None:
+    """Of both pictures that show runs and their predictions in one ink."""
+    said = "open marks and dashed lines are predictions"
+    assert said in STILLS["speculative.stills.heads"]().sentence
+    for still in ("speculative.stills.heads", "speculative.stills.batches"):
+        (panel,) = drawn.panels(STILLS[still])
+        looks = {
+            (bool(PREDICTED.search(words)), line, face == "none")
+            for words, _, line, face in labelled(panel)
+        }
+        assert looks == {(True, "--", True), (False, "-", False)}
+
+
+def test_every_still_with_the_word_was_read() -> None:
+    called = {
+        name
+        for chapter in {each.split(".")[0] for each in STILLS}
+        for name, note in notes(chapter).items()
+        for panel in note.get("panels", ())
+        if any(
+            MEASURED.search(words)
+            for words in (*panel["axes"], *panel["words"], *panel["ticks"])
+        )
+    }
+    assert called == {*WHERE, *AXES, *BARS}
