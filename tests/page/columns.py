@@ -8,6 +8,7 @@ from math import floor
 
 from llmserve_lab.how_wrong.decision import TPOT_S
 from llmserve_lab.how_wrong.example import TP
+from llmserve_lab.validation import requests_that_fit
 
 KIB, GIB = 1024.0, 1024.0**3
 BLOCK = 16  # tokens
@@ -36,6 +37,12 @@ class Rules:
 def within_both(a: float, f: float, wire: float, port: float, m: float) -> float:
     """Whoever is busiest sets the pace, or the way round, among so many batches."""
     return max(a, f, port, (a + f + wire) / m)
+
+
+def held(context: int) -> Callable[[float], float]:
+    """Requests of DeepSeek-V3, 61 layers of 512 + 64 numbers in BF16, beside slots."""
+    each = context * 61 * (512 + 64) * 2
+    return lambda left: requests_that_fit(left, request_bytes=each, vocab=129_280)
 
 
 def new_pairs(whole: float, new: float) -> float:
@@ -166,16 +173,9 @@ TABLES = (
         "mixture_of_experts",
         "Memory left on an H800",
         (
-            Worked(
-                "of 4,096 tokens",
-                ("of 1,200 tokens",),
-                lambda n: floor(n * 1200 / 4096),
-            ),
-            Worked(
-                "of 32,768 tokens",
-                ("of 1,200 tokens",),
-                lambda n: floor(n * 1200 / 32768),
-            ),
+            Worked("of 1,200 tokens", ("left",), held(1200)),
+            Worked("of 4,096 tokens", ("left",), held(4096)),
+            Worked("of 32,768 tokens", ("left",), held(32_768)),
         ),
     ),
     Rules(

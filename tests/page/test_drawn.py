@@ -83,7 +83,7 @@ SIZES: dict[str, dict[str, Callable[[dict[str, float]], float]]] = {
         "weights": lambda at: at["stored_bytes"],
         "cache": lambda at: at["cache_bytes"],
         "other": lambda at: (
-            at["usable_bytes"] * at["tp"] - at["stored_bytes"] - at["cache_bytes"]
+            at["usable_bytes"] * at["n_ranks"] - at["stored_bytes"] - at["cache_bytes"]
         ),
     },
     # Where others' programs change their algorithm: at powers of two alone.

@@ -284,10 +284,7 @@ def test_the_goal_of_the_bench_is_reached_by_two_layouts() -> None:
             lambda: GpuLayout(replicas=2).decode(5, 10),
             "replicas × batches must divide the requests, 5, got 2",
         ),
-        (
-            lambda: GpuLayout().first_token_s(5, 2),
-            "chunk must divide the prompt, 5, got 2",
-        ),
+        (lambda: GpuLayout().first_token_s(5, 2), "divide the prompt, 5, got 2"),
         (lambda: GpuLayout().prefill_rate(0), "chunk must be at least 1 token, got 0"),
         (
             lambda: eight("PP 3", catalog.link("nvlink4")),
