@@ -23,13 +23,7 @@ from llmserve_lab.flash_attention.example import (
 from llmserve_lab.flash_attention.loops import keys_met, two_loops
 from llmserve_lab.flash_attention.page import figures, pictures, stills
 from llmserve_lab.flash_attention.page.walk import GRID_Y, STATE_EDGES
-from llmserve_lab.transformer import (
-    HbmMeter,
-    attend,
-    causal_mask,
-    flash_attention,
-    plain_attention,
-)
+from llmserve_lab.transformer import HbmMeter, attend, causal_mask, flash_attention
 from tests.page import drawn
 
 
@@ -42,40 +36,6 @@ def test_the_walk_of_the_figure_ends_in_plain_attention() -> None:
     moved = [float(n) for n in frames[-1].counters[:2]]
     assert moved == [log.hbm.reads.total(), log.hbm.writes.total()]
     assert moved[1] == want.size
-
-
-LETTERS = {"query": "q", "key": "k", "value": "v"}
-
-
-def passed(hbm: HbmMeter) -> tuple[set[str], set[str]]:
-    """What a meter saw read, and written, as the picture calls it."""
-    read, written = (
-        {LETTERS.get(n, n) for n in way} for way in (hbm.reads, hbm.writes)
-    )
-    return read, written
-
-
-def test_arrows_point_into_a_kernel_for_what_the_meter_saw_it_read() -> None:
-    three, one = HbmMeter(), HbmMeter()
-    query, key, value = head(TOKENS)
-    mask = causal_mask(TOKENS, TOKENS)
-    plain_attention(query[:, 0], key[:, 0], value[:, 0], mask, hbm=three)
-    flash_attention(query, key, value, tile_rows=TILE, tile_keys=TILE, hbm=one)
-    (panel,) = drawn.panels(pictures.fused)
-    arrows = [each for each in panel.texts if getattr(each, "arrow_patch", None)]
-    found: dict[bool, tuple[set[str], set[str]]] = {}
-    for arrow in arrows:
-        (tip, y), (tail, _) = arrow.xy, arrow.xyann
-        near = min(
-            (t for t in panel.texts if t.get_text() and tail != t.get_position()[0]),
-            key=lambda t: (
-                abs(t.get_position()[1] - y - 0.34) + abs(t.get_position()[0] - 6.75)
-            ),
-        )
-        names = set(re.split(r" and |, many times", near.get_text())) - {""}
-        reads, writes = found.setdefault(y > 2.36, (set(), set()))
-        (reads if tip > tail else writes).update(names)
-    assert found == {True: passed(three), False: passed(one)}
 
 
 @pytest.mark.parametrize(("n_q", "n_k"), [(1, 1), (2, 3), (4, 2), (6, 6), (8, 8)])

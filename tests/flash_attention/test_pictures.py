@@ -1,0 +1,46 @@
+"""Arrows of the opening picture point as the meter saw numbers pass."""
+
+import re
+
+from llmserve_lab.flash_attention.example import TILE, TOKENS, head
+from llmserve_lab.flash_attention.page import pictures
+from llmserve_lab.transformer import (
+    HbmMeter,
+    causal_mask,
+    flash_attention,
+    plain_attention,
+)
+from tests.page import drawn
+
+LETTERS = {"query": "q", "key": "k", "value": "v"}
+
+
+def passed(hbm: HbmMeter) -> tuple[set[str], set[str]]:
+    """What a meter saw read, and written, as the picture calls it."""
+    read, written = (
+        {LETTERS.get(n, n) for n in way} for way in (hbm.reads, hbm.writes)
+    )
+    return read, written
+
+
+def test_arrows_point_into_a_kernel_for_what_the_meter_saw_it_read() -> None:
+    three, one = HbmMeter(), HbmMeter()
+    query, key, value = head(TOKENS)
+    mask = causal_mask(TOKENS, TOKENS)
+    plain_attention(query[:, 0], key[:, 0], value[:, 0], mask, hbm=three)
+    flash_attention(query, key, value, tile_rows=TILE, tile_keys=TILE, hbm=one)
+    (panel,) = drawn.panels(pictures.fused)
+    arrows = [each for each in panel.texts if getattr(each, "arrow_patch", None)]
+    found: dict[bool, tuple[set[str], set[str]]] = {}
+    for arrow in arrows:
+        (tip, y), (tail, _) = arrow.xy, arrow.xyann
+        near = min(
+            (t for t in panel.texts if t.get_text() and tail != t.get_position()[0]),
+            key=lambda t: (
+                abs(t.get_position()[1] - y - 0.34) + abs(t.get_position()[0] - 6.75)
+            ),
+        )
+        names = set(re.split(r" and |, many times", near.get_text())) - {""}
+        reads, writes = found.setdefault(y > 2.36, (set(), set()))
+        (reads if tip > tail else writes).update(names)
+    assert found == {True: passed(three), False: passed(one)}
