@@ -34,6 +34,7 @@ from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.routing_sampler import draw as sampled
+from llmserve_lab.parallelism.ring_time import first_token_s
 from llmserve_lab.quantization import measured as quantized
 from llmserve_lab.quantization import outliers
 from llmserve_lab.running_example import cost, device, model
@@ -44,6 +45,7 @@ from llmserve_lab.transformer.flash_decoding import splits
 from llmserve_lab.transformer.paged import PagedKVStore
 from llmserve_lab.transformer.rowwise import split_heads
 from llmserve_lab.varlen import ranks, rowwise
+from llmserve_lab.varlen.tile_counts import places
 
 MOE = MoeFfn(d_ff=4, n_experts=4, n_shared=1, top_k=2, n_dense_layers=0, d_ff_dense=8)
 DEEPSEEK, TINY = catalog.model("deepseek-v3"), catalog.model("tiny-512")
@@ -133,6 +135,14 @@ NONSENSE: dict[str, Refused] = {
     "tokens without end": (
         lambda: generate(Transformer(TINY), [1], 10**30),
         "num_tokens must be at most 100,000 tokens",
+    ),
+    "a prompt without end": (
+        lambda: first_token_s(2**63, 1024, 2),
+        "prompt must be at most 10,000 chunks of 2048",
+    ),
+    "tiles without end": (
+        lambda: places([2**63], 128),
+        "lengths must be at most 1,000,000 tiles of 128 rows",
     ),
     "outcomes without end": (
         lambda: law_of_a_pass(lambda _: np.ones(2) / 2, lambda _: np.ones(2) / 2, 99),

@@ -19,6 +19,7 @@ from llmserve_lab.parallelism.deployments import SERVER, GpuLayout
 
 BETWEEN = catalog.link("infiniband-ndr")
 Passed = Literal["pass-KV", "pass-Q"]
+MOST_CHUNKS = 10_000  # each is priced; a second or two
 METHODS: tuple[Passed, ...] = ("pass-KV", "pass-Q")  # the first where both are even
 
 
@@ -81,12 +82,17 @@ def first_token_s(prompt: int, rows: int, ranks: int, tp: int = SERVER) -> RingT
     With every chunk the keys and values of all chunks before it go round again.
 
     Raises:
-        ValueError: the chunks do not divide the prompt, or there is no rank.
+        ValueError: the chunks do not divide the prompt or are too many, or there is
+            no rank.
     """
     whole(rows=rows, ranks=ranks, tp=tp)
     chunk, cost = rows * ranks, GpuLayout(tp=tp).cost()
     if prompt < chunk or prompt % chunk:
         raise ValueError(f"rows × ranks must divide the prompt, {prompt}, got {chunk}")
+    if prompt > MOST_CHUNKS * chunk:
+        raise ValueError(
+            f"prompt must be at most {MOST_CHUNKS:,} chunks of {chunk}, got {prompt}"
+        )
     compute_s = exposed_s = alone_s = 0.0
     for done in range(0, prompt, chunk):
         every = IterationLoad.of(chunk=chunk, context=done)

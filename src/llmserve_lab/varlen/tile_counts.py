@@ -9,6 +9,8 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
 
+MOST_TILES = 10**6  # high, all requests together: each is counted
+
 
 def places(
     lengths: Sequence[int], side: int, *, group: int = 1, skip: bool = True
@@ -21,13 +23,19 @@ def places(
 
     Raises:
         TypeError: a number is no whole number.
-        ValueError: a number is below 1, or a tile's rows are not whole tokens.
+        ValueError: a number is below 1, a tile's rows are not whole tokens, or
+            they are too many.
     """
     whole(side=side, group=group)
     if side % group:
         raise ValueError(f"group must divide the side of a tile, {side}, got {group}")
     batch_of(lengths)  # which refuses what is no batch
     tall, found = side // group, 0
+    if sum(lengths) > MOST_TILES * tall:
+        raise ValueError(
+            f"lengths must be at most {MOST_TILES:,} tiles of {tall} rows in all, "
+            f"got {sum(lengths)} rows"
+        )
     for length in lengths:
         for end in range(tall, length + tall, tall):  # behind a tile's last row
             keys = min(end, length) if skip else length
