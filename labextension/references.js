@@ -15,6 +15,7 @@ window.llmserveReferences = {
 "keys": [
 "zhong2024distserve",
 "datareceipts2026gpus",
+"apievangelist2026runpod",
 "kunishou2024costs",
 "patel2024splitwise",
 "kubernetes2026hpa",
@@ -24,7 +25,6 @@ window.llmserveReferences = {
 "mlcommons2025results",
 "mlcommons2025small",
 "aiconfigurator2026",
-"apievangelist2026runpod",
 "llmd2026slo"
 ]
 },
@@ -267,6 +267,7 @@ window.llmserveReferences = {
 "xiao2025xdeepserve": "Ao Xiao and others\\. xDeepServe: model\\-as\\-a\\-service on Huawei CloudMatrix384\\. arXiv:2508\\.02520, 2025\\.",
 "zhong2024distserve": "Yinmin Zhong, Shengyu Liu, Junda Chen, Jianbo Hu, Yibo Zhu, Xuanzhe Liu, Xin Jin, and Hao Zhang\\. DistServe: disaggregating prefill and decoding for goodput\\-optimized large language model serving\\. In *OSDI*\\. 2024\\.",
 "datareceipts2026gpus": "Data Receipts\\. What an H100 actually costs per hour\\. public transcription of price lists, read 2026\\-11\\-09, 2026\\. URL: [https://github\\.com/datareceipts/data\\-receipts](https://github.com/datareceipts/data-receipts)\\.",
+"apievangelist2026runpod": "API Evangelist\\. Runpod plans and pricing\\. public transcription of the provider's page, read 2026\\-10\\-07, 2026\\. URL: [https://github\\.com/api\\-evangelist/runpod](https://github.com/api-evangelist/runpod)\\.",
 "kunishou2024costs": "kunishou\\. GenerativeAI\\-Cost: API prices of generative models\\. GitHub repository, 2024\\. URL: [https://github\\.com/kunishou/GenerativeAI\\-Cost](https://github.com/kunishou/GenerativeAI-Cost)\\.",
 "patel2024splitwise": "Pratyush Patel, Esha Choukse, Chaojie Zhang, Aashaka Shah, \u00cd\u00f1igo Goiri, Saeed Maleki, and Ricardo Bianchini\\. Splitwise: efficient generative LLM inference using phase splitting\\. In *ISCA*\\. 2024\\.",
 "kubernetes2026hpa": "The Kubernetes Authors\\. Horizontal pod autoscaling\\. Kubernetes documentation, 2026\\. URL: [https://kubernetes\\.io/docs/tasks/run\\-application/horizontal\\-pod\\-autoscale/](https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/)\\.",
@@ -276,7 +277,6 @@ window.llmserveReferences = {
 "mlcommons2025results": "MLCommons\\. MLPerf inference v5\\.1 results, closed division, Red Hat, one H100, llama\\-3\\.1\\-8b, server\\. log of the performance run, 2025\\. URL: [https://github\\.com/mlcommons/inference\\_results\\_v5\\.1/tree/main/closed/RedHat/results/XE8640\\_4xH100\\_vLLM](https://github.com/mlcommons/inference_results_v5.1/tree/main/closed/RedHat/results/XE8640_4xH100_vLLM)\\.",
 "mlcommons2025small": "MLCommons\\. A small LLM for MLPerf inference v5\\.1\\. the benchmark's description, 2025\\. URL: [https://mlcommons\\.org/2025/09/small\\-llm\\-inference\\-5\\-1](https://mlcommons.org/2025/09/small-llm-inference-5-1)\\.",
 "aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
-"apievangelist2026runpod": "API Evangelist\\. Runpod plans and pricing\\. public transcription of the provider's page, read 2026\\-10\\-07, 2026\\. URL: [https://github\\.com/api\\-evangelist/runpod](https://github.com/api-evangelist/runpod)\\.",
 "llmd2026slo": "The llm\\-d Authors\\. SLO\\-aware autoscaling with KEDA and predicted latency\\. llm\\-d documentation, 2026\\. URL: [https://llm\\-d\\.ai/docs/dev/operations/autoscaling/slo\\-aware](https://llm-d.ai/docs/dev/operations/autoscaling/slo-aware)\\.",
 "yu2022orca": "Gyeong\\-In Yu, Joo Seong Jeong, Geon\\-Woo Kim, Soojeong Kim, and Byung\\-Gon Chun\\. Orca: a distributed serving system for transformer\\-based generative models\\. In *OSDI*\\. 2022\\.",
 "vllm0330": "The vLLM Team\\. vLLM\\. 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/tree/v0\\.33\\.0](https://github.com/vllm-project/vllm/tree/v0.33.0)\\.",

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from llmserve_lab import catalog, running_example
-from llmserve_lab.capacity import by_hand, plan, pools
+from llmserve_lab.capacity import by_hand, measured, plan, pools
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.deployment import hourly
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL
@@ -79,6 +79,20 @@ def test_no_gpu_is_cheaper_in_the_engine_than_by_hand() -> None:
     assert sorted(by_sum, key=by_sum.__getitem__) == sorted(
         by_engine, key=by_engine.__getitem__
     )
+
+
+def test_the_winner_at_the_central_estimate_loses_at_both_ends_of_the_error() -> None:
+    """Whole GPUs: the least number that carries the rate, one fewer does not."""
+    winners = {}
+    for off in (*measured.rate_error(), 0.0):
+        usd = {device: by_hand.rent(device, 40, off) for device in DEVICES}
+        for device in DEVICES:
+            each = by_hand.engine_rate(device) / (1 + off)
+            gpus = round(usd[device] / hourly(device))
+            assert (gpus - 1) * each < 40 * 1.01 and gpus * each > 40 * 0.99
+        winners[off] = min(usd, key=usd.__getitem__)
+    assert winners.pop(0.0) == "h100-sxm"
+    assert {*winners.values()} == {"b200-sxm"}
 
 
 def test_saturation_here_and_a_whole_run_differ_by_the_end_of_the_run() -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools
 from llmserve_lab.capacity.deployment import HOUR_S, hourly
+from llmserve_lab.capacity.measured import real
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, goodput, points
 from llmserve_lab.checks import positive
@@ -61,6 +62,17 @@ def times_of(device: str) -> RequestTimes:
 def engine_rate(device: str) -> float:
     """Goodput of the same GPU in the engine, under the promise of the page."""
     return goodput(points(device=device), LEVEL.ttft_s, LEVEL.tpot_s)
+
+
+def both_rates(device: str) -> tuple[float, float]:
+    """Requests per second of a GPU in the engine and by the sum."""
+    return engine_rate(device), times_of(device).rate(LEVEL.tpot_s)
+
+
+def rent(device: str, rate: float, off: float = 0.0) -> float:
+    """Dollars an hour for a rate, if the engine's goodputs are off by a share."""
+    one = real(round(engine_rate(device), 1), off)
+    return int(f.N_REPLICAS(peak_rate=rate, replica_rate=one)) * hourly(device)
 
 
 def table(rate: float) -> Table:

@@ -230,8 +230,8 @@ OPTIONS: Mapping[str, Named] = MappingProxyType(
     )
     | _listed(
         DATASETS,
-        "--dataset-name --dataset-path --num-prompts --random-input-len "
-        "--random-output-len --seed",
+        "--custom-output-len --dataset-name --dataset-path --num-prompts "
+        "--random-input-len --random-output-len --seed",
     )
     | _listed(
         PROXY, "--decoder-hosts --decoder-ports --prefiller-hosts --prefiller-ports"
