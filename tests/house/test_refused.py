@@ -136,7 +136,7 @@ NONSENSE: dict[str, Refused] = {
         lambda: generate(Transformer(TINY), [1], 10**30),
         "num_tokens must be at most 100,000 tokens",
     ),
-    "a prompt without end": (
+    "chunks without end": (
         lambda: first_token_s(2**63, 1024, 2),
         "prompt must be at most 10,000 chunks of 2048",
     ),
