@@ -48,7 +48,7 @@ from llmserve_lab.deepseek.evaluation.published_runs import (
     run_as,
 )
 from llmserve_lab.deepseek.model.assumptions import Assumptions
-from llmserve_lab.deepseek.page import caveat_tables, tables
+from llmserve_lab.deepseek.page import caveat_tables, evidence, tables
 from llmserve_lab.formula.text import signed
 from tests.deepseek.twins import assume
 
@@ -280,6 +280,14 @@ def test_tables_print_the_records() -> None:
         assert printed[point.name][4:] == (signed(point.error), point.status)
     workers = [row for row in printed.values() if row[5] == "blind"]
     assert len(printed) == len(told) + len(workers) == 19 + 2
+    full = 251.4 * 1382 * 61 * 576 * 2  # caches, beside 19 experts on a GPU of sixteen
+    assert full > 0.9 * 85e9 - 19 * 58 * 3 * 7168 * 2048 - 14.5e9
+    noted = [row[0] for row in tables.points(ours).rows if str(row[0])[:2] == "In"]
+    assert [name for name in noted if "[" in str(name)] == [f"{noted[-2]}"]
+    sorts = [
+        record for record in (*DEPLOYMENTS, *SMALL_BATCHES) if "8 H" not in record.name
+    ]
+    assert evidence.n_workers() == len(evidence.runs()) - len(sorts)
     across = [error for place, error in scored() if place.across]
     rates = {signed(1 / (1 + error) - 1) for error in across}
     assert len(across) == 8 and rates <= {row[4] for row in printed.values()}

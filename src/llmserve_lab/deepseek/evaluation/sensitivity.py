@@ -56,7 +56,7 @@ def changes() -> Mapping[str, dict[str, Any]]:
             "the libraries' headlines": {"kernels": alike(HEADLINES)},
             "the paper's factors": {"kernels": alike(PAPER)},
             "all peaks reached": {"kernels": alike(PEAKS)},
-            "transfers start at once": {"kernels": at_once},
+            "transfers start at once, links refitted": {"kernels": at_once},
             "one token drafted": {"n_draft": 1, "accepted": 1 + float(DRAFT_KEPT)},
         }
     )

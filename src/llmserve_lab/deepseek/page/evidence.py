@@ -27,7 +27,7 @@ from llmserve_lab.deepseek.evaluation.predictions import (
 from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.deepseek.page.tables import per_cent
+from llmserve_lab.deepseek.page.tables import is_worker, per_cent
 from llmserve_lab.formula.text import signed
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -94,6 +94,15 @@ def _worker(found: decode_scores.Predicted, status: Kind) -> Beside:
     kind = ACROSS if setup(run.accelerator, run.ep).n_nodes > 1 else INSIDE
     made, real = (found.requests / s for s in (found.predicted_s, found.measured_s))
     return Beside(kind, run.name, run.ep, made, real, status)
+
+
+def n_workers() -> int:
+    """How many of the runs are decode workers of InferenceX, seen, fitted or blind."""
+    assumed = book_assumptions()
+    few = (each.point for each in caveats.few_requests(assumed))
+    seen = [one for one in few if one.status == "seen" and is_worker(one)]
+    fitted = decode_scores.predictions(assumed)
+    return len(seen) + len(fitted) + len(blind_runs.blind())
 
 
 def by_fabric() -> dict[str, Score]:

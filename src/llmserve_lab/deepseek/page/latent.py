@@ -110,7 +110,7 @@ def two_forms() -> StepFigure:
             "other": "FLOPs that differ",
         },
         counters=(
-            Counter("numbers made from the cache"),
+            Counter("numbers of keys and values made"),
             Counter("FLOPs that differ, so far", digits=6),
         ),
         start=len(logs[first].frames) - 1,
@@ -186,8 +186,7 @@ def _both() -> str:
     """What either form made and spent, side by side."""
     runs = [execute(form, n_rows=1, context=CACHED) for form in NAMES]
     parts = [
-        f"The {name} made {_made(run.steps):,} numbers from the cache and spent "
-        f"{_differ(run):,} FLOPs."
+        f"The {name} made {_made(run.steps)} numbers and spent {_differ(run):,} FLOPs."
         for name, run in zip(NAMES.values(), runs, strict=True)
     ]
     alike = sum(_shared(runs[0])) + _up_flops()
@@ -280,11 +279,8 @@ def _word(step: MlaStep, since: int) -> Row:
     n, heads, width = step.shape
     size = f"{heads} × {width}" if n == 1 else f"{n} × {heads} × {width}"
     span = width if how == "heads" else heads * width
-    short = {
-        "query on latents": "turned query",
-        "rotary query": "rotary part",
-        "attention output": "result",
-    }
+    short = {"query on latents": "turned query", "rotary query": "rotary part"}
+    short["attention output"] = "result"
     name = short.get(step.name, step.name + ("s" if n > 1 else ""))
     at = {"x": x + span / 2, "y": y - 1.6, "since": since, "until": None}
     return {**at, "text": f"{name}: {size}"}

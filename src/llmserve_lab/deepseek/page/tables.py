@@ -21,6 +21,10 @@ from llmserve_lab.page.table import Table
 
 Row = tuple[str, ...]
 PER_CENT, THOUSAND = 100, 1000
+SUITE = "InferenceX"
+TOO_MANY = (
+    "more requests than fit by the twin: it must have held less, say caches in FP8"
+)
 
 
 def per_cent(share: float) -> str:
@@ -124,7 +128,7 @@ def two_forms(found: Iterable[Compared]) -> Table:
 
 def numbered() -> list[str]:
     """The notes below the table of points, each once."""
-    return list(dict.fromkeys(NOTES.values()))
+    return [*dict.fromkeys(NOTES.values()), TOO_MANY]
 
 
 def noted(point: Point) -> str:
@@ -148,7 +152,9 @@ def points(assumed: Assumptions) -> Table:
     ]
     workers = [each for each in blind_runs.blind() if _across(each)]
     for each in workers:
-        name = f"InferenceX, {each.run.ep} H100, batch {each.requests:.4g}"
+        name = f"{SUITE}, {each.run.ep} H100, batch {each.requests:.4g}"
+        if not _held(each, assumed):
+            name += f" [{len(numbered())}]"
         made, real = (each.requests / s for s in (each.predicted_s, each.measured_s))
         rows.append((name, each.context, made, real))
     uses = [*(each.status for each in told), *["blind"] * len(workers)]
@@ -157,11 +163,23 @@ def points(assumed: Assumptions) -> Table:
         for (name, at, made, real), use in zip(rows, uses, strict=True)
     ]
     columns = ("run", "context", "predicted", "measured", "error", "the run was")
+    seen = sum(map(is_worker, told))
     caption = (
-        f"Tokens per second of a GPU: all {len(told)} deployments, and the "
-        f"{len(workers)} blind workers that stood in two nodes"
+        f"Tokens per second of a GPU: all {len(told) - seen} deployments, and {seen} "
+        f"workers known before and {len(workers)} blind ones, these in two nodes"
     )
     return Table(caption, columns, cells, numbered())
+
+
+def is_worker(point: Point) -> bool:
+    """Whether a run is a decode worker of the benchmark suite, not a deployment."""
+    return point.record.name.startswith(SUITE)
+
+
+def _held(found: Predicted, assumed: Assumptions) -> bool:
+    """Whether the requests of a worker fit beside weights, as the twin counts both."""
+    twin = Twin(setup=setup(found.run.accelerator, found.run.ep), assumptions=assumed)
+    return found.requests <= float(twin.batch_fits(found.context))
 
 
 def _across(found: Predicted) -> bool:
