@@ -61,7 +61,7 @@ def served_error(*, engine: str = "", device: str = "") -> float:
     Of all its measured servers, or of those with one engine, or on one kind of GPU.
 
     Raises:
-        LookupError: no such server was measured.
+        ValueError: no such server was measured.
     """
     pairs = zip(validation.dense_rows(), record()["errors"]["tpot"], strict=True)
     found = [
@@ -72,7 +72,7 @@ def served_error(*, engine: str = "", device: str = "") -> float:
         and device in {"", row.system}
     ]
     if not found:
-        raise LookupError(
+        raise ValueError(
             f"engine and device must be those of a server, got {engine!r}, {device!r}"
         )
     return sum(found) / len(found)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from llmserve_lab.checks import positive, whole
+from llmserve_lab.checks import of_type, positive, whole
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.arrivals import BLOCK, at_once, bursty
 from llmserve_lab.workloads.lengths import LengthLaw, are_laws
@@ -104,4 +104,5 @@ def _drawn(law: LengthLaw, rng: np.random.Generator) -> Iterator[int]:
 def faster(requests: Iterable[Request], *, times: float) -> Iterator[Request]:
     """The same requests at ``times`` the rate: every arrival is that much earlier."""
     positive("times", times)
+    of_type(Iterable, requests=requests)
     return (replace(each, arrival_s=each.arrival_s / times) for each in requests)

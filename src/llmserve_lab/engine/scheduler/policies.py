@@ -157,6 +157,7 @@ class ContinuousWithBudget(Continuous):
         super().__post_init__()
         whole(first=0, batch_wait=self.batch_wait)
         whole(max_num_batched_tokens=self.max_num_batched_tokens)
+        of_type(int | float, wait_until_full=self.wait_until_full)
         if not 0 < self.wait_until_full <= 1:
             raise ValueError(
                 f"wait_until_full must be in (0, 1], got {self.wait_until_full}"

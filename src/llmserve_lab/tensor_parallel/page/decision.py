@@ -14,6 +14,7 @@ from llmserve_lab.tensor_parallel.published import by_degree, errors_of
 from llmserve_lab.validation.bands import Predicted
 
 ONE, HALF = 8, 4  # GPUs of the one group, and of each of the two
+MOST_REQUESTS = 10_000  # each even number up to it is priced
 SERVED = (1, 32, 512)  # requests that decode at a time, over all eight GPUs
 LIKE = " on runs like this"
 Off = Band | Limit | Unmeasured
@@ -32,11 +33,18 @@ def change_over(error: float = 0.0) -> int:
     """The fewest requests, an even number, for which two groups write more.
 
     ``error`` is by how much the gain of the one group is predicted too high.
+
+    Raises:
+        ValueError: with such an error one group is ahead with any number of requests.
     """
-    batch, factor = 2, 1 + error
-    while tokens_per_s(ONE, batch) >= factor * 2 * tokens_per_s(HALF, batch // 2):
-        batch += 2
-    return batch
+    factor = 1 + error
+    for batch in range(2, MOST_REQUESTS + 1, 2):
+        if tokens_per_s(ONE, batch) < factor * 2 * tokens_per_s(HALF, batch // 2):
+            return batch
+    raise ValueError(
+        f"error must let two groups write more by {MOST_REQUESTS:,} requests, "
+        f"got {error}"
+    )
 
 
 def change_range() -> tuple[int, int]:
