@@ -127,7 +127,7 @@ LOOKS: dict[str, tuple[Said, ...]] = {
             {"FFN": "FFN-bound"},
         ),
         (
-            r"the loop grows faster, so the (?P<look>solid) line (?P<what>falls)",
+            r", so the (?P<look>solid) line (?P<what>falls)",
             as_line(RATIO),
             {"falls": "loop counted"},
         ),
