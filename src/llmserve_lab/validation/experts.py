@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -75,8 +75,8 @@ SHAPES: Mapping[str, ModelShape] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpertRow(MeasuredRow):
-    """A measured run of one of :data:`SHAPES`, by its full name.
+class NodeRow(MeasuredRow):
+    """A measured run of a mixture of experts on the devices of one node.
 
     Raises:
         ValueError: more devices than a node has, no room for a cache, or as
@@ -91,6 +91,11 @@ class ExpertRow(MeasuredRow):
             protocol_of(self).kv_blocks(self)
         except ValueError:
             raise ValueError("the weights leave no room for a cache") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertRow(NodeRow):
+    """A measured run of one of :data:`SHAPES`, by its full name."""
 
     @property
     def shape(self) -> ModelShape:
@@ -191,19 +196,33 @@ def measured(rows: Iterable[MeasuredRow]) -> Times:
     return Times.of(*(np.array(each) for each in zip(*found, strict=True)))
 
 
-def main(path: Path) -> None:
-    """Print mean errors of a file's runs by model, and what was left out and why."""
+def read_rows(
+    path: Path,
+    columns: Iterable[str],
+    rows_of: Callable[[Iterable[Mapping[str, str]]], Sorted],
+) -> tuple[MeasuredRow, ...]:
+    """Rows of a file that can be predicted; prints what was left out and why.
+
+    Raises:
+        ValueError: the file lacks a column, or no row of it can be predicted.
+    """
     with path.open(newline="", encoding="utf-8") as lines:
         reader = csv.DictReader(lines)
-        if missing := [n for n in COLUMNS if n not in (reader.fieldnames or ())]:
+        if missing := [n for n in columns if n not in (reader.fieldnames or ())]:
             raise ValueError(f"{path.name} must have the columns {', '.join(missing)}")
-        found = expert_rows(reader)
+        found = rows_of(reader)
     for why, count in found.left_out.items():
         print(f"left out: {count}, {why}")
     if not found.rows:
         raise ValueError(f"{path.name} must hold a row that can be predicted, got none")
-    made, truth = predict(found.rows), measured(found.rows)
-    names = np.array([row.model for row in found.rows])
+    return found.rows
+
+
+def main(path: Path) -> None:
+    """Print mean errors of a file's runs by model, and what was left out and why."""
+    rows = read_rows(path, COLUMNS, expert_rows)
+    made, truth = predict(rows), measured(rows)
+    names = np.array([row.model for row in rows])
     for name in (*sorted(set(names)), "all"):
         of = np.full(len(names), True) if name == "all" else names == name
         said = [f"{name}: {int(of.sum())} runs"]

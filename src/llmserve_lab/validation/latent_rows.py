@@ -20,7 +20,7 @@ from llmserve_lab.catalog.evidence.status import Status
 from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.engine import Chunked, ContinuousWithBudget, Policy
 from llmserve_lab.validation.checkpoints import read_bytes
-from llmserve_lab.validation.experts import LARGEST_TP
+from llmserve_lab.validation.experts import NodeRow
 from llmserve_lab.validation.protocol import (
     BLOCK_TOKENS,
     BYTES_8,
@@ -52,22 +52,8 @@ SHORT = 1024  # tokens, of prompts that InferenceX pairs with as long answers
 
 
 @dataclass(frozen=True, kw_only=True)
-class LatentRow(MeasuredRow):
-    """A measured run of one of :data:`LATENT_SHAPES`, by its full name.
-
-    Raises:
-        ValueError: more devices than a node has, no room for a cache, or as
-            :class:`MeasuredRow`.
-    """
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.tp > LARGEST_TP:
-            raise ValueError(f"tp must be at most {LARGEST_TP}, got {self.tp}")
-        try:
-            protocol_of(self).kv_blocks(self)
-        except ValueError:
-            raise ValueError("the weights leave no room for a cache") from None
+class LatentRow(NodeRow):
+    """A measured run of one of :data:`LATENT_SHAPES`, by its full name."""
 
     @property
     def shape(self) -> ModelShape:

@@ -11,7 +11,6 @@ fitted to dense models, which makes the book's predictions.
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 
 from llmserve_lab.validation.constants import achieved, record
 from llmserve_lab.validation.expert_form import ExpertConstants
-from llmserve_lab.validation.experts import GOAL, SCORED, predict
+from llmserve_lab.validation.experts import GOAL, SCORED, predict, read_rows
 from llmserve_lab.validation.latent_form import LatentPredictor
 from llmserve_lab.validation.latent_rows import TRIED, latent_rows, latent_runs
 from llmserve_lab.validation.prediction import KINDS, Times, errors
@@ -117,14 +116,7 @@ def _plain(
 
 def main(path: Path) -> None:
     """Print the score of a file's runs, and what was left out and why."""
-    with path.open(newline="", encoding="utf-8") as lines:
-        reader = csv.DictReader(lines)
-        if missing := [n for n in COLUMNS if n not in (reader.fieldnames or ())]:
-            raise ValueError(f"{path.name} must have the columns {', '.join(missing)}")
-        found = latent_rows(reader)
-    for why, count in found.left_out.items():
-        print(f"left out: {count}, {why}")
-    predictor = LatentPredictor(found.rows)
+    predictor = LatentPredictor(read_rows(path, COLUMNS, latent_rows))
     print(f"goal: TPOT {100 * GOAL:.0f} %")
     for sort, times in (
         ("mended form", mended(predictor)),
