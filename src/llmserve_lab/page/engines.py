@@ -226,7 +226,7 @@ OPTIONS: Mapping[str, Named] = MappingProxyType(
     | _listed(
         BENCH,
         "--ignore-eos --max-concurrency --model --num-warmups --percentile-metrics "
-        "--ready-check-timeout-sec --request-rate",
+        "--profile --ready-check-timeout-sec --request-rate",
     )
     | _listed(
         DATASETS,
