@@ -62,7 +62,7 @@ request_s = Positive(
 launches = Positive(
     r"N_{\mathrm{launch}}",
     "dimensionless",
-    "times that a layer's fixed time is paid, fitted: once, four times with a prompt",
+    "times that a layer's fixed time is paid (set by hand): once, four with a prompt",
 )
 beside_s = Positive(
     r"t_{\mathrm{beside}}",
