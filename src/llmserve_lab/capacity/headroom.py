@@ -13,7 +13,7 @@ from typing import Any
 from llmserve_lab.capacity import runs
 from llmserve_lab.capacity.autoscaling import PERIOD_S, Autoscaler, scaled
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.trace import MINUTE_S
+from llmserve_lab.capacity.trace import HOUR_S, MINUTE_S
 from llmserve_lab.capacity.triangle import LEVEL, pool
 from llmserve_lab.checks import at_least, positive, whole
 from llmserve_lab.formula.band import Unmeasured
@@ -70,7 +70,7 @@ def tried() -> list[list[list[float]]]:
 def outcome(seed: int, policy: Autoscaler, one: Any) -> list[float]:
     """Share kept and GPU-hours of one draw of the burst."""
     run = scaled(runs.burst(seed), one, policy)
-    hours = run.replica_s_until(runs.LASTS_MIN * MINUTE_S) / runs.HOUR_S
+    hours = run.replica_s_until(runs.LASTS_MIN * MINUTE_S) / HOUR_S
     return [round(run.kept(LEVEL), 4), round(hours, 3)]
 
 
