@@ -14,10 +14,12 @@ from llmserve_lab import catalog
 from llmserve_lab.capacity import pools
 from llmserve_lab.capacity.by_hand import RequestTimes, priced
 from llmserve_lab.engine import IterationCost
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.page.table import Table
 
 STEP = 2**-10  # of a constant, to see what depends on it; far from any kink
 ROWS = ("fixed, each step", "prompt", "answer")
+APART = Unmeasured("fitted to whole runs; none times these parts apart")
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def table() -> Table:
         "What the times are due to on the H100 (CPU: bookkeeping and launches, more of "
         "them beside a prompt)"
     )
-    return Table(caption, columns, rows)
+    return Table(caption, columns, rows, band=APART)
 
 
 def _slopes(
