@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from llmserve_lab import catalog, running_example
-from llmserve_lab.capacity import by_hand, measured, plan, pools
+from llmserve_lab.capacity import by_hand, datasheet, measured, plan, pools
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.deployment import hourly
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL
@@ -62,6 +63,79 @@ def test_the_plan_which_solves_for_the_batch_carries_nearly_as_much(
     assert group.best is not None
     hand = by_hand.times_of(device).rate(LEVEL.tpot_s)
     assert group.best.rate == pytest.approx(hand, rel=0.03)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_requests_under_way_are_those_of_the_plan(device: str) -> None:
+    """It finds the batch by halving; here it is rate times time."""
+    asked = ServerDemand(
+        prompt=1000, answer=200, ttft_s=1.0, tpot_s=LEVEL.tpot_s, gpus=1
+    )
+    gpu = catalog.accelerator(device)
+    (group,) = plan.plan(running_example.model(), gpu, asked).groups
+    assert group.best is not None
+    one = by_hand.times_of(device)
+    assert one.under_way(LEVEL.tpot_s) == pytest.approx(group.best.batch, rel=0.03)
+    assert by_hand.room(device) == group.fits > group.best.batch
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_requests_that_fit_take_what_the_weights_leave(device: str) -> None:
+    cost = pools.cost_of(device)
+    left = 0.9 * cost.hbm_bytes - cost.weight_bytes
+    each = 1200 * cost.kv_bytes_per_token
+    assert 0 <= left - by_hand.room(device) * each < each
+
+
+@pytest.mark.parametrize("tpot_s", [0.02, 0.05])
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_first_token_comes_within_two_steps_of_the_full_server(
+    device: str, tpot_s: float
+) -> None:
+    cost, one = pools.cost_of(device), by_hand.times_of(device)
+    load = IterationLoad.of(chunk=1, context=1100).times(int(one.under_way(tpot_s)))
+    longest = cost.seconds(load.plus(IterationLoad.of(chunk=1000)))
+    assert 2 * longest <= one.first_s(tpot_s) < 4 * longest
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_two_factors_of_the_datasheets_give_the_times_of_another_gpu(
+    device: str,
+) -> None:
+    """Priced by itself, that GPU takes just as long."""
+    scaled, priced = datasheet.on(device), by_hand.times_of(device)
+    for name in ("fixed_s", "prompt_s", "answer_s"):
+        assert getattr(scaled, name) == pytest.approx(getattr(priced, name), rel=1e-9)
+
+
+def test_the_parts_are_those_that_can_be_counted() -> None:
+    """Rows and caches of a step by hand, half of the shorter time hidden."""
+    cost = pools.cost_of("h100-sxm")
+    fixed, prompt, answer = datasheet.parts()
+    hidden_s = cost.weights_s / 2
+    pairs_s = 1000 * 1001 / 2 * cost.pair_s
+    assert fixed.arithmetic_s == pytest.approx(0, abs=1e-12)
+    assert fixed.memory_s == pytest.approx(cost.weights_s)
+    assert prompt.memory_s == pytest.approx(-hidden_s)
+    # the rows of the 40 answers hide behind the weights no more
+    assert prompt.arithmetic_s == pytest.approx(1020 * cost.row_s + pairs_s)
+    assert answer.memory_s == pytest.approx(STEPS * 1100 * cost.kv_token_s)
+    assert answer.cpu_s == pytest.approx(STEPS * cost.request_s)
+    for part, name in zip((fixed, prompt, answer), datasheet.ROWS, strict=True):
+        assert part.total_s > 0, name
+
+
+def test_the_rule_ends_where_a_step_of_answers_computes_for_longer_than_it_reads() -> (
+    None
+):
+    """A memory 20 times as fast: arithmetic is no longer the part that hides."""
+    cost = pools.cost_of("h100-sxm")
+    quick = replace(
+        cost, weights_s=cost.weights_s / 20, kv_token_s=cost.kv_token_s / 20
+    )
+    found = by_hand.priced("h100-sxm", quick)
+    by_rule = [part.scaled((1.0, 1 / 20)) for part in datasheet.parts()]
+    assert found.answer_s > 1.05 * by_rule[2]
 
 
 def test_no_gpu_is_cheaper_in_the_engine_than_by_hand() -> None:

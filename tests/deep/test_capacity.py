@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.capacity import mlperf, pools, runs, triangle
-from llmserve_lab.capacity.autoscaling import scaled
+from llmserve_lab.capacity import headroom, mlperf, pools, runs, triangle
+from llmserve_lab.capacity.autoscaling import Autoscaler, scaled
 from llmserve_lab.capacity.deployment import grid
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.record import recorded
@@ -58,6 +58,17 @@ def test_a_burst_is_what_the_autoscaler_makes_of_it(cold_s: float, name: str) ->
     one = triangle.pool("llama-3.1-8b", "h100-sxm")
     run = scaled(runs.burst(), one, runs.policies(cold_s)[name])
     assert recorded()["scaled"][f"{cold_s:g}"][name] == as_stored(runs.stored(run))
+
+
+@pytest.mark.parametrize("place", DRAW.sample(range(len(headroom.TRIED)), 2))
+def test_a_burst_with_headroom_is_what_is_stored(place: int) -> None:
+    cold_s, target, fewest = headroom.TRIED[place]
+    policy = Autoscaler(
+        "requests", target, cold_s=cold_s, fewest=fewest, most=runs.MOST
+    )
+    one = triangle.pool("llama-3.1-8b", "h100-sxm")
+    draws = [headroom.outcome(seed, policy, one) for seed in headroom.DRAWS]
+    assert recorded()["headroom"][place] == draws
 
 
 @pytest.mark.parametrize("mix", DRAW.sample(pools.MIXES, 3), ids=str)

@@ -1,13 +1,13 @@
 """Write the record of the simulations: ``python -m llmserve_lab.capacity``.
 
-About five minutes on one core.
+About seven minutes on one core.
 """
 
 from __future__ import annotations
 
 import json
 
-from llmserve_lab.capacity import budget, mlperf, pools, runs, triangle
+from llmserve_lab.capacity import budget, headroom, mlperf, pools, runs, triangle
 from llmserve_lab.capacity.record import RECORD
 
 
@@ -16,6 +16,7 @@ def written() -> str:
     found = {
         "triangle": triangle.traced_all(),
         "scaled": runs.scaled_all(),
+        "headroom": headroom.tried(),
         "pools": pools.carried_all(),
         "hour": runs.hour_all(),
         "search": runs.searched_all(),

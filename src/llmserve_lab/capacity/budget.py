@@ -13,9 +13,11 @@ import numpy as np
 
 from llmserve_lab import running_example
 from llmserve_lab.capacity import day
+from llmserve_lab.capacity.level import Kept
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.runs import most_of_the_trace
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, served
+from llmserve_lab.capacity.triangle import ROWS as PAGE_ROWS
 from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, priced
 from llmserve_lab.continuous_batching.tuning import saturated
 from llmserve_lab.disaggregation.goodput import rate_kept
@@ -28,6 +30,12 @@ RATES = np.arange(8.0, 22.1, 1.0)  # requests per second
 def pool_of(cost: IterationCost) -> Pool:
     """The page's replica under the smaller budget."""
     return Pool(cost, Chunked(ROWS))
+
+
+def with_slots(per_s: float, slots: int) -> Kept:
+    """What the page's budget keeps of a rate with so many requests running at most."""
+    one = Pool(running_example.cost(), Chunked(PAGE_ROWS, slots))
+    return LEVEL.kept(served(LOADS[0], per_s, one))
 
 
 def usual_goodput(cost: IterationCost) -> float:

@@ -7,7 +7,7 @@ answer, which has its own part in every step but the first token's.
 
 It is ``shared_time_batch`` of the chapter on disaggregation, solved for the rate and
 with a prompt's time taken at one batch. Means only: arrivals at random, and nine in ten
-requests in time, leave less.
+requests in time, leave less. ``parts`` says how the times follow from a datasheet.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from dataclasses import dataclass
 
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools
-from llmserve_lab.capacity.deployment import HOUR_S, hourly
+from llmserve_lab.capacity.deployment import hourly
+from llmserve_lab.capacity.group import BLOCK
 from llmserve_lab.capacity.measured import real
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, goodput, points
 from llmserve_lab.checks import positive
-from llmserve_lab.engine import IterationLoad
+from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT
 
 ANSWERS = 40  # of the step whose times are taken
 ALONE = IterationLoad.of(chunk=1, context=PROMPT + ANSWER // 2).times(ANSWERS)
 SHARED = ALONE.plus(IterationLoad.of(chunk=PROMPT))
+STEPS = ANSWER - 1  # that a request decodes in
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,35 @@ class RequestTimes:
         """GPUs that a rate takes by this sum."""
         return int(f.N_REPLICAS(peak_rate=rate, replica_rate=self.rate(tpot_s)))
 
+    def under_way(self, tpot_s: float) -> float:
+        """Requests that decode at once at that rate: rate times time (Little)."""
+        return self.rate(tpot_s) * STEPS * tpot_s
+
+    def first_s(self, tpot_s: float) -> float:
+        """Bound of TTFT where no prompt waits: the step under way, then its own.
+
+        A step without a prompt is shorter than the promised mean gap.
+        """
+        return 2 * (tpot_s + self.prompt_s)
+
 
 def times_of(device: str) -> RequestTimes:
     """Times of the usual request of the book's model on a kind of GPU."""
-    cost = pools.cost_of(device)
+    return priced(device, pools.cost_of(device))
+
+
+def priced(device: str, cost: IterationCost) -> RequestTimes:
+    """The same three times, of iterations that cost so much."""
     fixed_s = cost.overhead_s + cost.weights_s
     alone_s, shared_s = cost.seconds(ALONE), cost.seconds(SHARED)
     each_s = (alone_s - fixed_s) / ANSWERS
-    return RequestTimes(device, fixed_s, shared_s - alone_s, (ANSWER - 1) * each_s)
+    return RequestTimes(device, fixed_s, shared_s - alone_s, STEPS * each_s)
+
+
+def room(device: str) -> int:
+    """Usual requests whose caches fit beside the weights."""
+    blocks = pools.cost_of(device).kv_blocks(block_tokens=BLOCK)
+    return blocks // -(-(PROMPT + ANSWER) // BLOCK)
 
 
 def engine_rate(device: str) -> float:
@@ -86,10 +109,11 @@ def table(rate: float) -> Table:
         (
             short(one.device),
             *(f"{1e3 * s:.1f}" for s in (one.fixed_s, one.prompt_s, one.answer_s)),
+            f"{room(one.device):,}",
             f"{one.rate(LEVEL.tpot_s):.1f}",
             f"{many}",
+            f"{hourly(one.device):.2f}",
             f"{usd:.2f}",
-            f"{usd / (rate * HOUR_S * ANSWER) * 1e6:.2f}",
             f"{engine_rate(one.device):.1f}",
         )
         for usd, many, one in sorted(found, key=lambda each: each[0])
@@ -99,14 +123,15 @@ def table(rate: float) -> Table:
         "fixed, ms",
         "prompt, ms",
         "answer, ms",
-        "requests/s",
+        "fit",
+        "/s",
         "GPUs",
+        "$ each",
         "$/hour",
-        "$/Mtoken",
-        "engine: requests/s",
+        "engine, /s",
     )
     caption = (
-        f"The sum for {rate:.0f} requests/s, cheapest first (dollars for a million "
-        "tokens of answers), and beside it the engine's goodput of one GPU"
+        f"The sum for {rate:.0f} requests/s, cheapest first: times, requests that fit "
+        "into memory, requests/s of one GPU, and the engine's goodput beside it"
     )
     return Table(caption, columns, rows, band=UNSEEN)

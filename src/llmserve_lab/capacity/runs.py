@@ -17,7 +17,7 @@ from llmserve_lab.capacity.pools import asked as poisson
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import HOUR_S, MINUTE_S, azure_hour
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
-from llmserve_lab.engine import Chunked, Pool, Request, simulate
+from llmserve_lab.engine import Chunked, Pool, Report, Request, simulate
 
 LOW, HIGH = 10.0, 40.0  # requests per second, before the burst and in it
 UP_MIN, RAMP_MIN, DOWN_MIN, LASTS_MIN = 5.0, 3.0, 18.0, 30.0
@@ -34,10 +34,10 @@ TARGETS: dict[str, tuple[Signal, float]] = {
 
 
 @cache
-def burst() -> tuple[Request, ...]:
+def burst(seed: int = 1) -> tuple[Request, ...]:
     """Half an hour whose rate grows fourfold within three minutes, and falls again."""
     rate = ramp(low=LOW, high=HIGH, up_min=UP_MIN, ramp_min=RAMP_MIN, down_min=DOWN_MIN)
-    return asked(rate, seconds=LASTS_MIN * MINUTE_S, most=HIGH)
+    return asked(rate, seconds=LASTS_MIN * MINUTE_S, most=HIGH, seed=seed)
 
 
 def policies(cold_s: float) -> dict[str, Autoscaler]:
@@ -122,16 +122,27 @@ def little(rate: float, replicas: int = 1) -> tuple[float, float]:
     return latency_s, rate * latency_s
 
 
-def little_of_the_hour() -> tuple[float, float]:
-    """Latency and requests under way of the hour, at the goodput of one H100."""
+@cache
+def hour_at_goodput() -> tuple[Report, float]:
+    """The hour, played at the goodput of one H100 for it, and that rate."""
     from llmserve_lab.workloads import faster
 
     requests, rate = azure_hour(), float(recorded()["hour"]["goodput_per_s"])
     times = rate * requests[-1].arrival_s / len(requests)
     played = list(faster(requests, times=times))
-    report = simulate(played, pool("llama-3.1-8b", "h100-sxm"))
+    return simulate(played, pool("llama-3.1-8b", "h100-sxm")), rate
+
+
+def little_of_the_hour() -> tuple[float, float]:
+    """Latency and requests under way of the hour, at the goodput of one H100."""
+    report, rate = hour_at_goodput()
     latency_s = float(report.latency_s.mean())
     return latency_s, rate * latency_s
+
+
+def first_of_the_hour() -> float:
+    """TTFT that nine in ten requests of it keep."""
+    return LEVEL.kept(hour_at_goodput()[0]).nearest_ttft_s
 
 
 @cache

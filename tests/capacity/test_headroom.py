@@ -1,0 +1,87 @@
+"""Headroom against a ramp followed second by second, and against the engine."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmserve_lab.capacity import headroom, runs
+from llmserve_lab.capacity.autoscaling import PERIOD_S, Autoscaler, Minute, scaled
+from llmserve_lab.capacity.triangle import LEVEL, goodput, points, pool
+
+FAST, SLOW = runs.FAST_S, runs.SLOW_S
+
+
+def arrives_when_it_serves(order: float, per_s2: float, cold_s: float) -> float:
+    """Rate when the ordered replica serves: the loop sees the order's rate too late."""
+    rate, second = order, 0.0
+    while second < PERIOD_S + cold_s:
+        rate, second = rate + per_s2, second + 1
+    return rate
+
+
+@given(st.floats(5, 50), st.floats(0.001, 0.05), st.integers(0, 300), st.integers(1, 9))
+def test_what_is_ready_just_carries_the_rate_at_which_the_ordered_one_serves(
+    one: float, per_s2: float, cold_s: int, ready: int
+) -> None:
+    order = headroom.order_rate(one, per_s2, cold_s, ready)
+    rate = arrives_when_it_serves(ready * order, per_s2, cold_s)
+    assert rate == pytest.approx(ready * one)
+    assert headroom.order_rate(one, per_s2, cold_s, ready + 1) > order
+    assert headroom.order_rate(one, per_s2, cold_s + 1, ready) < order
+
+
+def test_without_a_ramp_the_goodput_is_soon_enough() -> None:
+    assert headroom.order_rate(13.8, 0.0, SLOW) == 13.8
+
+
+def test_one_replica_has_a_target_for_a_fast_start_and_none_for_a_slow_one() -> None:
+    rate = round(goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s), 1)
+    per_s2 = headroom.growth()
+    assert per_s2 * 60 == pytest.approx(10)  # ten a second more in each minute
+    assert headroom.order_rate(rate, per_s2, SLOW) < 0
+    assert headroom.order_rate(rate, per_s2, SLOW, 2) < runs.LOW / 2
+    assert 2 * rate < runs.HIGH <= 3 * rate  # so the reserve is three
+    order = headroom.order_rate(rate, per_s2, FAST)
+    _, under_way = runs.little(round(order, 1))
+    loop = Autoscaler("requests", 11.0)
+    assert loop.wanted([under_way], 1) > 1
+    assert Autoscaler("requests", 12.0).wanted([under_way], 1) == 1
+
+
+def test_in_the_engine_headroom_makes_a_start_nearly_harmless() -> None:
+    """In every draw; a low target pays for it with more replicas all along."""
+    plain, low = headroom.late(FAST, 35.0, 1), headroom.late(FAST, 11.0, 1)
+    slow, reserve = headroom.late(SLOW, 35.0, 1), headroom.late(SLOW, 35.0, 3)
+    assert max(low.shares) < min(plain.shares) / 2 and low.hours > 1.5 * plain.hours
+    assert max(reserve.shares) < 0.02 < 0.15 < min(slow.shares)
+
+
+def test_a_low_target_without_a_reserve_is_safe_in_some_draws_only() -> None:
+    """What the sum says: no target of one replica is low enough."""
+    luck, bad = (headroom.late(SLOW, each, 1) for each in (15.0, 20.0))
+    assert min(luck.shares) < 0.01 < 0.05 < max(luck.shares)
+    assert min(bad.shares) > 0.05
+
+
+@pytest.mark.long
+def test_it_is_safe_where_three_replicas_are_ordered_before_the_burst() -> None:
+    """By chance; the burst takes three, and what is ordered stays five minutes."""
+    one = pool("llama-3.1-8b", "h100-sxm")
+    policy = Autoscaler("requests", 15.0, cold_s=SLOW, most=runs.MOST)
+    luck, stood = headroom.late(SLOW, 15.0, 1), []
+    for seed in headroom.DRAWS:
+        seen: tuple[Minute, ...] = scaled(runs.burst(seed), one, policy).minutes
+        before = next(each for each in seen if each.minute == int(runs.UP_MIN))
+        stood.append(before.ready + before.starting)
+    assert stood[luck.shares.index(min(luck.shares))] == 3
+    assert stood[luck.shares.index(max(luck.shares))] == 2
+
+
+def test_a_cap_on_requests_bounds_the_gap_and_lets_the_others_wait() -> None:
+    from llmserve_lab.capacity import budget
+
+    free, capped = (budget.with_slots(21.5, slots) for slots in (256, 48))
+    assert capped.nearest_tpot_s < LEVEL.tpot_s < free.nearest_tpot_s / 2
+    assert capped.nearest_ttft_s > 10 * free.nearest_ttft_s
+    at = [budget.with_slots(13.8, slots).both for slots in (256, 64, 48)]
+    assert at[2] < 0.8 < 0.9 < at[0] and at[1] == pytest.approx(at[0], abs=0.01)
