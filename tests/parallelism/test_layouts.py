@@ -24,13 +24,12 @@ from llmserve_lab.parallelism.arguments import (
     served,
 )
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight
+from llmserve_lab.parallelism.leads import TIE
 from llmserve_lab.parallelism.page import stills, two_servers
 from llmserve_lab.parallelism.page.playground import bench
 from llmserve_lab.parallelism.page.stills import (
     ONE_PORT,
-    PANELS,
     SHOWN,
-    TIE,
     decode_ms,
     first_ms,
     layout,
@@ -93,16 +92,6 @@ def test_the_winners_that_the_page_names() -> None:
     assert min(SHOWN, key=first_ms) == "TP 4 × PP 2"
     assert decode_ms("TP 8", 8) < 0.87 * decode_ms("TP 4 × DP 2", 8)
     assert decode_ms("TP 8", 256) > 1.2 * decode_ms("TP 4 × DP 2", 256)
-
-
-def test_dark_are_the_best_of_a_panel_and_what_ties_with_it() -> None:
-    """Counted from the printed values: ten times as bad is at most eleven times."""
-    dark = [stills.leading(value, long_is_good=long) for _, value, _, long in PANELS]
-    assert dark == [("TP 8", "TP 4 × DP 2", "TP 4 × PP 2"), ("PP 8",), ("TP 4 × PP 2",)]
-    for names, (_, value, _, long) in zip(dark, PANELS, strict=True):
-        cost = {name: (1 / value(name) if long else value(name)) for name in SHOWN}
-        for name in SHOWN:
-            assert (10 * cost[name] <= 11 * min(cost.values())) is (name in names)
 
 
 @pytest.mark.parametrize("name", ["TP 4 × DP 2", "TP 8", "TP 4 × PP 2"])

@@ -77,6 +77,18 @@ def sent_bytes(name: str, model: ModelShape = MODEL) -> float:
     return reduced / 2
 
 
+def fitting_ring() -> tuple[float, float]:
+    """Bytes of two servers of four that are a ring: round it, and inside them."""
+    ranks = 2
+    known = {**sizes_of(MODEL), "batch": 1.0, "chunk": float(ROWS), "context": 0.0}
+    ring = f.RING_KV_BYTES.at(
+        known, n_ranks=ranks, kv_bytes_per_token=known["kv_bytes_per_token"]
+    )
+    half = {**known, "chunk": ROWS / ranks}
+    inside = f.REDUCED_BYTES.at(half, n_ranks=GPUS // ranks)
+    return ranks * float(ring), ranks * float(inside)
+
+
 def _sends(name: str, axis: Axis) -> str:
     nbytes = sent_bytes(name)
     return f"{axis.sends}: {si(nbytes, 'byte')}" if nbytes else axis.sends
@@ -89,9 +101,12 @@ def the_map() -> Table:
         for name, axis in AXES.items()
     ]
     columns = ("axis", "cuts", "each GPU stores", "sends")
+    round_it, inside = (si(nbytes, "byte") for nbytes in fitting_ring())
     note = (
         f"Bytes: all that leaves {GPUS} GPUs while {ROWS:,} rows go through "
         f"{MODEL.name} in 16 bits: one prompt, or in the last two lines a batch of "
-        "requests shared out to the GPUs. vLLM's pipeline sends twice the bytes."
+        "requests shared out to the GPUs. vLLM's pipeline sends twice the bytes. "
+        "Context: as if each GPU had room for all weights; CP 2 × TP 4 sends "
+        f"{round_it} round the ring, {inside} inside the servers."
     )
     return Table("Six ways to cut", columns, rows, [note])

@@ -1,0 +1,145 @@
+"""The table to choose from: layouts of eight and of sixteen GPUs, options of vLLM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from llmserve_lab import catalog
+from llmserve_lab.page.table import Table
+from llmserve_lab.parallelism import ring_time
+from llmserve_lab.parallelism.deployments import GpuLayout
+from llmserve_lab.parallelism.leads import crosses, leaders
+from llmserve_lab.parallelism.page import stills
+from llmserve_lab.parallelism.page.stills import BETWEEN, CHUNK, CONTEXT, PROMPT
+
+FEW, SERVERS = 8, 2
+RING, LEADS = "CP 2 × TP 4", "\u00a0✓"
+SIXTEEN: Mapping[str, tuple[int, int, int]] = MappingProxyType(
+    {
+        "TP 8 × DP 2": (8, 1, 2),
+        "TP 4 × DP 4": (4, 1, 4),
+        "TP 8 × PP 2": (8, 2, 1),
+        "TP 16": (16, 1, 1),
+    }
+)
+Values = tuple[float, ...]
+
+
+def sixteen(name: str) -> GpuLayout:
+    """Sixteen GPUs in two servers of eight, a 400 Gb/s port for each GPU."""
+    tp, stages, replicas = SIXTEEN[name]
+    return GpuLayout(
+        tp=tp,
+        stages=stages,
+        replicas=replicas,
+        between=catalog.link(BETWEEN),
+        servers=max(1, tp // 8),
+        nics=8,
+    )
+
+
+def values(made: GpuLayout) -> Values:
+    """Token times of few and of many requests, prefill, first token, room."""
+    return (
+        *(made.decode(n, CONTEXT).token_s for n in (FEW, stills.REQUESTS)),
+        made.prefill_rate(CHUNK),
+        made.first_token_s(PROMPT, CHUNK),
+        float(made.held_tokens()),
+    )
+
+
+def ring_values() -> tuple[float | None, ...]:
+    """A ring of two servers: one prompt alone; each server has all weights."""
+    first = ring_time.first_token_s(PROMPT, CHUNK, SERVERS).seconds
+    room = stills.layout("TP 4 × DP 2").held_tokens()
+    return None, None, None, first, float(room)
+
+
+def options(made: GpuLayout) -> str:
+    """What vLLM is started with; BOTH where one service spans both servers."""
+    across = crosses(made)
+    copies = made.replicas if across else made.replicas // SERVERS
+    sizes = {"-tp": made.tp, "-pp": made.stages, "-dp": copies}
+    said = [f"{flag} {size}" for flag, size in sizes.items() if size > 1]
+    return " ".join([*said, "$BOTH"] if across else said)
+
+
+def groups() -> tuple[dict[str, GpuLayout], dict[str, GpuLayout]]:
+    """Layouts of eight GPUs, and of sixteen."""
+    return (
+        {name: stills.layout(name) for name in stills.SHOWN},
+        {name: sixteen(name) for name in SIXTEEN},
+    )
+
+
+def leading(made: Mapping[str, GpuLayout], place: int) -> tuple[str, ...]:
+    """Layouts of a group that no other leads, in one column.
+
+    Room is counted, not predicted: only the largest is marked.
+    """
+    found = {name: values(each)[place] for name, each in made.items()}
+    if place == 4:
+        return tuple(n for n, v in found.items() if v > 0.999 * max(found.values()))
+    return leaders(
+        {
+            name: (1 / value if place == 2 else value, crosses(made[name]))
+            for name, value in found.items()
+        }
+    )
+
+
+FORMS: tuple[Callable[[float], str], ...] = (
+    lambda v: f"{1e3 * v:.1f}",
+    lambda v: f"{1e3 * v:.1f}",
+    lambda v: f"{v / 1e3:.1f}",
+    lambda v: f"{1e3 * v:,.0f}",
+    lambda v: f"{v / 1e3:,.0f}",
+)
+
+
+def rows(made: Mapping[str, GpuLayout]) -> list[tuple[str, ...]]:
+    """One line a layout; marked what no other leads."""
+    best = [leading(made, place) for place in range(len(FORMS))]
+    return [
+        (
+            name.replace(" ", "\u00a0"),
+            options(each),
+            *(
+                form(value) + (LEADS if name in best[place] else "")
+                for place, (form, value) in enumerate(
+                    zip(FORMS, values(each), strict=True)
+                )
+            ),
+        )
+        for name, each in made.items()
+    ]
+
+
+def table() -> Table:
+    """Eight GPUs in two servers of four, then sixteen in two of eight."""
+    eight, more = groups()
+    ring = tuple(
+        "–" if value is None else form(value)
+        for form, value in zip(FORMS, ring_values(), strict=True)
+    )
+    columns = (
+        "layout", "vLLM", f"{FEW} requests, ms", f"{stills.REQUESTS}, ms",
+        "prefill, k/s", "first, ms", "room, k",
+    )  # fmt: skip
+    notes = [
+        f"Llama-3.1-70B in BF16: ms from token to token with {FEW} and with "
+        f"{stills.REQUESTS} requests, thousand prompt tokens per second, ms to the "
+        "first token, thousand tokens of cache; loads as in the picture. ✓: no layout "
+        "of as many GPUs leads it by its error, a tenth or, across servers ($BOTH), a "
+        "third.",
+        "vLLM has no ring: with --prefill-context-parallel-size 2 every rank gathers "
+        "all keys and values.",
+        "Twice as many with --decode-context-parallel-size 2.",
+    ]
+    lines = [*rows(eight), (RING.replace(" ", "\u00a0"), "no ring [2]", *ring)]
+    lines += rows(more)
+    name, flags, *rest, room = lines[-1]
+    lines[-1] = (name, flags, *rest, f"{room} [3]")
+    caption = "Eight GPUs in two servers of four; sixteen in two of eight"
+    return Table(caption, columns, lines, notes)
