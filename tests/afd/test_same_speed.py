@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from llmserve_lab.afd import coupled
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.page import comparison, inputs
+from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.afd.theory.same_speed import copies_away, same_speed, wide_group
+from llmserve_lab.deepseek.page import evidence
 from llmserve_lab.moe.grouped_router import chosen
 
 
@@ -110,3 +114,53 @@ def test_a_row_asks_as_many_nodes_as_hold_its_experts(nodes: int) -> None:
     found = sum(len({holders[expert] for expert in row}) for row in rows) / len(rows)
     assert coupled.nodes_asked(nodes) == pytest.approx(found, rel=0.03)
     assert coupled.nodes_asked(nodes) <= min(nodes, 8)
+
+
+def test_with_stragglers_the_split_is_behind_a_group_that_has_none() -> None:
+    """An upper bound of the group, from its costs alone: the lead is open."""
+    late = same_speed(2, equal=False)
+    half = (late.turn / 2 - 50 - 100 / 9) / (0.99 + 0.083)
+    bound = wide_group(late.turn, 9).rate
+    assert bound == pytest.approx(2 * half / late.turn, rel=1e-3)
+    assert late.unsplit < late.split < 0.96 * bound
+
+
+@pytest.mark.parametrize(("ratio", "counts"), [(8, "pace"), (32, "FFN")])
+def test_the_longest_of_pace_loop_and_ffn_at_the_median_is_the_period(
+    ratio: int, counts: str
+) -> None:
+    """Loads drawn at random: the slowest mean of two, and the last of all loads."""
+    rng = np.random.default_rng(3)
+    loads = 303.4 + 13.3 * rng.standard_normal((40_000, 2, ratio))
+    ffn, wire = 100 + 21.25 * ratio, 25.6
+    times = {
+        "pace": float(np.median(loads.mean(axis=1).max(axis=1))),
+        "loop": float(np.median(loads.max(axis=(1, 2)) + wire + ffn)) / 2,
+        "FFN": ffn,
+    }
+    assert max(times, key=times.__getitem__) == counts
+    bundle, slot = paper_setup.made(1), paper_setup.law().slot()
+    period = corrected_model.period_s(bundle, slot, ratio) * 1e6
+    assert times[counts] == pytest.approx(period, rel=0.005)
+
+
+@pytest.mark.parametrize("n_ffn", [16, 40, 48])
+def test_fewer_ffn_gpus_read_more_experts(n_ffn: int) -> None:
+    """Experts dealt out one by one to whole GPUs, and the shared one."""
+    held = max(len(range(i, 256, n_ffn)) for i in range(n_ffn)) + 1
+    expert = 3 * 7168 * 2048
+    found = inputs.ffn_fixed_s("h100-sxm", n_ffn=n_ffn)
+    read, starts = held * expert / 2.8686e12, 16 * 2.604e-6
+    assert found == pytest.approx(read + starts, rel=1e-3)
+    assert inputs.ffn_fixed_s("h100-sxm") == inputs.ffn_fixed_s("h100-sxm", n_ffn=48)
+
+
+def test_the_largest_unseen_error_is_that_of_sixteen_h100s() -> None:
+    """Across nodes two runs were blind; both were slower than predicted."""
+    rates = [
+        run.error
+        for run in evidence.runs()
+        if run.status == "blind" and run.kind == evidence.ACROSS
+    ]
+    assert len(rates) == 2 and min(rates) > 0.2
+    assert comparison.unseen() == pytest.approx(max(rates))

@@ -16,7 +16,9 @@ from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, Deployment
 from llmserve_lab.catalog.selection import in_servers, stacks_known
 from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation import blind_runs
 from llmserve_lab.deepseek.evaluation.published_runs import batch_of, decodes, run_as
+from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.controls import known
 from llmserve_lab.formula.band import Band, Unmeasured
@@ -27,7 +29,7 @@ DEVICES = tuple(each.key for each in in_servers("fp8", known, stacks_known))
 GPUS, TIGHT_S, LOOSE_S = 96, 0.05, 0.1
 # As in the measured groups: DeepEP's kernels for decode send one for each expert.
 COPIES: coupled.Copies = "expert"
-PART = Unmeasured("one layer of a group; such a split not even whole", True)
+PART = Unmeasured("one layer. Groups were measured whole, such splits never", True)
 SHOWN_MS, CONTEXTS = (30, 40, 45, 50, 60, 70), (4096.0, 8192.0)
 OVERLAPS: tuple[coupled.Overlap, ...] = ("free", "charged")
 WAYS = ("one batch", "two halves", "split")
@@ -175,6 +177,16 @@ def measured_groups() -> tuple[MeasuredGroup, ...]:
     """The measured groups beside the model, transfers free."""
     known = {record.name: record for record in DEPLOYMENTS}
     return tuple(MeasuredGroup(known[each.run], each) for each in errors("free"))
+
+
+def unseen() -> float:
+    """Largest error, of a rate, on decodes across nodes that were predicted blind."""
+    runs = (
+        each
+        for each in blind_runs.blind()
+        if setup(each.run.accelerator, each.run.ep).n_nodes > 1
+    )
+    return max(abs(1 / (1 + each.error) - 1) for each in runs)
 
 
 def measured_table() -> Table:

@@ -109,19 +109,18 @@ def of_half(gpu: str) -> tuple[float, ...]:
     return (*computing(known, known), *wire)
 
 
-def ffn_fixed_s(gpu: str) -> float:
-    """Seconds of an FFN GPU of the best split for any batch: experts, kernel starts."""
+def ffn_fixed_s(gpu: str, *, n_ffn: int | None = None) -> float:
+    """Seconds of an FFN GPU for any batch: reading its experts, kernel starts.
+
+    Without ``n_ffn``, in the best split at 50 ms; the fewer, the more experts on each.
+    """
     e = _known(gpu)[1]
+    if n_ffn is not None:
+        twin = coupled.group(gpu, n_ffn)
+        e = twin.settled(twin.arguments(batch=1, context=coupled.CONTEXT))
     weights = float(e["expert_stack"]) * (float(e["local_experts"]) + 1)
     starts = float(e["moe_launches"]) * float(e["launch_s"])
     return (weights / float(e["read_rate"]) + starts) / SPARSE
-
-
-def caches_read_s(gpu: str) -> float:
-    """Seconds in which an Attention GPU of the best split reads a layer's caches."""
-    batch = best(gpu, TIGHT_S).batch_at(TIGHT_S)
-    cached = DEEPSEEK.kv_bytes_per_token(2) / LAYERS
-    return batch * coupled.CONTEXT * cached / float(_known(gpu)[0]["read_rate"])
 
 
 def _known(gpu: str) -> tuple[Numbers, Numbers]:

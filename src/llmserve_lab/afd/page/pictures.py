@@ -186,8 +186,8 @@ def over_targets() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="afd.over-targets",
-        title="In the model the best split stays behind one group, least at "
-        f"{ms[near]:.0f} ms",
+        title="In the model the best split stays behind one group; at "
+        f"{ms[near]:.0f} ms the gap is smallest",
         sentence=(
             f"DeepSeek-V3 on {GPUS} H100, contexts of 4,096 tokens, overlap free. At "
             f"{ms[near]:.0f} ms the split is {-leads[near]:.0%} behind. Band: the "

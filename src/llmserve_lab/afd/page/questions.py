@@ -48,7 +48,7 @@ predict_hidden = Question(
     kind="predict",
     prompt=(
         "Two batches are in flight, Attention and FFN take the same time. The wire "
-        "takes a tenth of that, there and back. How much of it stays hidden?"
+        "takes a tenth of that, there and back. How much of it is hidden behind work?"
     ),
     choices=("all of it", "half of it", "none of it"),
     answer=lambda: 2.0 if float(f.HIDDEN_COMM_S.at(setting())) == 0 else 0.0,

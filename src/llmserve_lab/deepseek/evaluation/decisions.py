@@ -17,12 +17,18 @@ from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import ablations
 from llmserve_lab.deepseek.evaluation import worked_example as worked
-from llmserve_lab.deepseek.evaluation.group_size import WAYS, fits_beside_buffers
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, alike
+from llmserve_lab.deepseek.evaluation.group_size import (
+    WAYS,
+    fits_beside_buffers,
+    rate_with,
+)
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 
 DEVICE = "h100-sxm"
 FITTED_GPUS = 32  # of the prefill runs that the balancedness was found in
+SMALL, LARGE = 16, 72  # GPUs of groups across nodes: none between these was measured
 POINTS, FAR = 20_001, 12.0  # of the integral over the largest of some normal loads
 
 
@@ -66,6 +72,27 @@ def kept_at(tpot_s: float, error: float = 0.0) -> float:
         for of in (batches, [worked.MANY] * len(ours))
     )
     return at_target / opening
+
+
+@cache
+def errors_by_size(*, large: bool) -> tuple[float, ...]:
+    """Errors of the steps of all decodes across nodes in large groups, or in small."""
+    size = {"batch": worked.MANY, "context": worked.CONTEXT}
+    runs = alike(DecodeSetting(accelerator=DEVICE, ep=LARGE, **size))
+    chosen = (error for place, error in runs if (place.ep >= LARGE) == large)
+    return tuple(sorted(chosen))
+
+
+def range_by_size(ep: int, context: float, tpot_s: float) -> tuple[float, float]:
+    """Tokens/s of an H100 at a target, from least to most, by the runs of its size.
+
+    A group between the measured sizes keeps the errors of both.
+    """
+    small, large = (errors_by_size(large=each) for each in (False, True))
+    errors = large if ep >= LARGE else small if ep <= SMALL else small + large
+    at = {"context": context, "tpot_s": tpot_s}
+    made = [rate_with(DEVICE, ep, **at, error=error) for error in errors]
+    return min(made), max(made)
 
 
 def rate_at(ep: int, context: float, tpot_s: float, **changes: float) -> float:

@@ -119,6 +119,17 @@ def served(
     return replace(best, band=_carried(step, best.tokens_per_s, made))
 
 
+def rate_with(
+    accelerator: str, ep: int, *, context: float, tpot_s: float, error: float
+) -> float:
+    """Tokens/s of a GPU at a target, if every step were predicted with this error.
+
+    Zero where no batch keeps the target then.
+    """
+    found = _best(setup(accelerator, ep), context, positive("tpot_s", tpot_s), error)
+    return found.tokens_per_s if found else 0.0
+
+
 def _best(
     place: Setup, context: float, tpot_s: float, error: float = 0.0
 ) -> ServedGroup | None:

@@ -225,8 +225,8 @@ def opening() -> Table:
     rates = ("GPU makes", f"GPU makes at {fast_user}")
     columns = ("GPUs", "requests", "user sees", *rates)
     caption = (
-        f"{MANY} requests on a GPU, or what of them fits; then {fast_user} tokens/s "
-        "for each user"
+        f"{MANY} requests on a GPU, or as many as fit; last column: as many as let "
+        f"each user see {fast_user} tokens/s"
     )
     notes = (
         f"H100s, caches of {CONTEXT:,} tokens; all rates in tokens/s. In brackets: "
@@ -277,7 +277,10 @@ def chart() -> Any:
         .mark_area(fillOpacity=0.16, strokeWidth=1, strokeDash=[2, 3])
         .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
     )
-    lines = here.mark_line(strokeWidth=2.25).encode(x=x, y=RATE.on("y", "m"), **look)
+    faint = alt.condition("datum.t === target", alt.value(1), alt.value(0.3))
+    lines = here.mark_line(strokeWidth=2.25).encode(
+        x=x, y=RATE.on("y", "m"), opacity=faint, **look
+    )
     places = [
         here.transform_filter(f"datum.f === {full}")
         .mark_point(shape=shape, size=size, filled=True, opacity=1)
@@ -294,4 +297,4 @@ def chart() -> Any:
         .mark_text(align="right", dx=8, dy=14, fontWeight="bold")
         .encode(x=x, y=RATE.on("y", "m"), color=color, text="name:N")
     )
-    return alt.layer(strip, lines, *places, point, words, height=235)
+    return alt.layer(strip, lines, *places, point, words, height=220)
