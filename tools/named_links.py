@@ -25,12 +25,18 @@ TYPED = re.compile(
 
 
 def glued(notebook: Notebook) -> dict[str, str]:
-    """Texts that the notebook's cells have handed to its prose, by name."""
-    found = {}
+    """Texts that the notebook's cells have handed to its prose, by name.
+
+    Raises:
+        ValueError: a name is handed over twice, so prose would show the second alone.
+    """
+    found: dict[str, str] = {}
     for cell in notebook["cells"]:
         for output in cell.get("outputs", ()):
             name = output.get("metadata", {}).get("scrapbook", {}).get("name")
             if name and GLUED in output.get("data", {}):
+                if name in found:
+                    raise ValueError(f"{name} must be glued once a page, got it twice")
                 text = output["data"][GLUED]
                 text = text if isinstance(text, str) else "".join(text)
                 found[name] = str(ast.literal_eval(text))

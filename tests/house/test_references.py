@@ -113,6 +113,8 @@ def test_a_number_in_the_prose_is_what_its_cell_printed() -> None:
     notebook = {"cells": [{"cell_type": "code", "outputs": [output]}]}
     numbers = glued(notebook)
     assert numbers == {"ridge": "295 FLOP/byte"}
+    with pytest.raises(ValueError, match="ridge must be glued once"):
+        glued({"cells": [{"cell_type": "code", "outputs": [output, output]}]})
     text = filled("It is [?](#num-ridge), not [7](#num-other).", numbers)
     assert text == "It is [295 FLOP/byte](#num-ridge), not [7](#num-other)."
     assert filled("It is {glue:text}`ridge`.", numbers) == (
