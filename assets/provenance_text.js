@@ -184,7 +184,11 @@
       return `if it errs as others did: ${named.join() === last.join() ? first : low} to ${high}`;
     }
     const errors = `${perCent(band.low)}…${perCent(band.high)} %`;
-    return band.moved ? `as it opens: ${errors}` : `${errors} on runs like this`;
+    return band.moved ? `as it opens: ${errors}` : `${errors} on ${alike(band)}`;
+  }
+
+  function alike(band) {
+    return band.known ? "runs that it knew" : "runs like this";
   }
 
   function far(error) {
@@ -199,7 +203,7 @@
     const of = band.moved ? "At the setting that the figure opens with, not at this one: on" : "On";
     const inside = value === undefined || band.moved ? "" : ` Measured would be ${shown(value / (1 + band.high), unit)} to ` +
       `${shown(value / (1 + band.low), unit)}.`;
-    return `${of} runs like this, such predictions were ${far(band.low)} to ${far(band.high)} ` +
+    return `${of} ${alike(band)}, such predictions were ${far(band.low)} to ${far(band.high)} ` +
       `(${band.whole ? `all ${band.n} measured runs` : `9 in 10 of the ${band.n} nearest measured runs`}: ${band.runs}${band.how ? `; ${book.texts.get(band.how)}` : ""}).${inside}`;
   }
 

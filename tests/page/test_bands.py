@@ -35,6 +35,7 @@ errors = st.floats(-0.9, 3.0)
 
 def test_an_error_is_said_in_whole_per_cent_with_its_sign() -> None:
     assert NEAR.short == "−5…+31 % on runs like this"
+    assert replace(NEAR, known=True).short == "−5…+31 % on runs that it knew"
     assert [per_cent(e) for e in (0.0, -0.004, 0.0051, -0.25)] == [
         "0",
         "0",

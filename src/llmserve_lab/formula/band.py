@@ -22,7 +22,8 @@ class Band:
 
     An error is predicted / measured − 1. ``regime`` says what those runs were, and
     ``how`` how they were predicted. ``whole`` bands hold the errors of all ``n`` runs.
-    ``truth`` bands say beside the number where a measurement would lie.
+    ``truth`` bands say beside the number where a measurement would lie. The runs of a
+    ``known`` one were known when the model was made, so it tells agreement, not error.
 
     Raises:
         ValueError: an error is not above −1, or they are in the wrong order.
@@ -35,6 +36,7 @@ class Band:
     how: str = ""
     whole: bool = False
     truth: bool = False
+    known: bool = False
 
     def __post_init__(self) -> None:
         if not -1 < self.low <= self.high:
@@ -55,7 +57,8 @@ class Band:
     @property
     def short(self) -> str:
         """The errors, as they stand beside the number."""
-        return f"{per_cent(self.low)}…{per_cent(self.high)} % on runs like this"
+        which = "runs that it knew" if self.known else "runs like this"
+        return f"{per_cent(self.low)}…{per_cent(self.high)} % on {which}"
 
     def beside(self, value: float, unit: str) -> str:
         """What stands beside a number: errors, or where the measured one would lie."""
@@ -73,7 +76,7 @@ class Band:
         digits = 4 if self.truth else 3
         errors = {"low": round(self.low, digits), "high": round(self.high, digits)}
         how = {"how": self.how} if self.how else {}
-        kinds = {"whole": self.whole, "truth": self.truth}
+        kinds = {"whole": self.whole, "truth": self.truth, "known": self.known}
         said = {name: True for name, is_so in kinds.items() if is_so}
         return {**errors, "n": self.n, "runs": self.regime, **how, **said}
 

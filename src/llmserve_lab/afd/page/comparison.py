@@ -142,7 +142,8 @@ def halves_band(overlap: coupled.Overlap) -> Band:
     """Errors of the model at the measured time per token, overlap read so."""
     found = [each.at_speed for each in errors(overlap)]
     runs = "groups in two halves on H100 and H800, at the same time per token"
-    return Band(min(found), max(found), runs, len(found), HOW, whole=True)
+    ends = min(found), max(found)
+    return Band(*ends, runs, len(found), HOW, whole=True, known=True)
 
 
 def band_words(overlap: coupled.Overlap, *, at: str = "at_speed") -> str:
