@@ -76,12 +76,13 @@ CODE = {
 STOP = frozenset(  # words that say nothing of what something is made of
     re.findall(
         r"\w+",
-        """the of at it is in to and an on or by for be so that this wa were with from as
-        are not no ha have had their they them those these all each one two than
-        then too more most only what which where when how who thi pas do doe if but out
-        up get got go goe can must would will every other lambda float int len str si range
-        format round sum min max list tuple name names self datum value label text title
-        ink color colour light none true false any enumerate zip sorted figure axe""",
+        """the of at it is in to and an on or by for be so that this wa were with from
+        as are not no ha have had their they them those these all each one two than
+        then too more most only what which where when how who thi pas do doe if but
+        out up get got go goe can must would will every other lambda float int len str
+        si range format round sum min max list tuple name names self datum value label
+        text title ink color colour light none true false any enumerate zip sorted
+        figure axe""",
     )
 )
 # Rows whose cells are one function or one number in all columns.
