@@ -71,6 +71,7 @@ CODE = {
     **{"ticks per row, so far": "end count", "scale": "shown"},
     **{"bytes of the group": "stored", "rows in this pass": "computed"},
     **{"cache read, Llama\u20113.1\u20118B": "reused"},
+    **{"slower than their own factor": "risk", "rows slower than that": "slower"},
     **{"by slot": "paper", "what it sees": "seen", "error": "signed own mean"},
 }
 STOP = frozenset(  # words that say nothing of what something is made of
@@ -86,11 +87,8 @@ STOP = frozenset(  # words that say nothing of what something is made of
     )
 )
 # Rows whose cells are one function or one number in all columns.
-ALIKE = {
-    "claims/three_models.py table",
-    "moe/models.py inventory",
-}
-# One heading stands over several columns here, or a cell has words of its own.
+ALIKE = {"claims/three_models.py table", "moe/models.py inventory"}
+# One heading stands over several columns, or a cell has words of its own.
 OPEN = {
     "capacity/measured.py table",
     "kv_memory/page/tables.py terms",
@@ -177,6 +175,11 @@ def untold(row: Columns) -> Iterator[tuple[str, str]]:
             yield head, other
 
 
+def also(name: str) -> str:
+    """How code calls what a long name says; a short one says other things, too."""
+    return f" {CODE.get(name, '')}" if len(name.split()) >= 3 else ""
+
+
 def plain(text: str) -> frozenset[str]:
     return words(text) - STOP
 
@@ -187,7 +190,7 @@ def crossed(code: ast.AST) -> Iterator[tuple[str, str]]:
     Of sentences both must be.
     """
     for group in parts.named(code):
-        said = [(name, (plain(name), plain(made))) for name, made in group]
+        said = [(name, (plain(name + also(name)), plain(made))) for name, made in group]
         short = all(len(one) <= FEW for _, (one, _) in said)
         for (name, one), (other, two) in combinations(said, 2):
             right, crosswise = sides(one, two)
