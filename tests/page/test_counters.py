@@ -16,6 +16,7 @@ import pytest
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.step.figure import StepFigure, StepLog
 from tests.page.seen import alive, notes
+from tests.page.test_step_legends import made
 
 Row = dict[str, Any]
 Count = Callable[[StepLog, int], float]
@@ -286,7 +287,7 @@ def values(figure: StepFigure, log: StepLog) -> list[Values]:
 @pytest.mark.parametrize("name", registry.steps())
 def test_what_is_counted_so_far_never_falls(name: str) -> None:
     """And counters that are not as many as another are not called after it."""
-    figure = registry.steps()[name]()
+    figure = made(name)
     for log in figure.logs.values():
         frames = values(figure, log)
         for before, after in pairwise(frames):

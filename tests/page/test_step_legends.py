@@ -9,6 +9,7 @@ letter. And of any two texts of a legend one would be wrong at the other's ink.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -180,9 +181,15 @@ def wrong(figure: StepFigure, ink: str, said: str) -> Iterator[str]:
             yield f"number {number[1]}"
 
 
+@cache
+def made(name: str) -> StepFigure:
+    """A figure, built once."""
+    return registry.steps()[name]()
+
+
 def told(name: str) -> Iterator[tuple[str, str]]:
     """Pairs of texts that could change places unseen."""
-    figure = registry.steps()[name]()
+    figure = made(name)
     for (ink, said), (other, also) in combinations(figure.legend.items(), 2):
         if not [*wrong(figure, ink, also)] and not [*wrong(figure, other, said)]:
             yield said, also
@@ -190,7 +197,7 @@ def told(name: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", registry.steps())
 def test_what_a_legend_says_of_an_ink_is_true_of_its_rows(name: str) -> None:
-    figure = registry.steps()[name]()
+    figure = made(name)
     found = {said: [*wrong(figure, ink, said)] for ink, said in figure.legend.items()}
     assert {said: each for said, each in found.items() if each} == {}
 
