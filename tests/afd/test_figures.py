@@ -177,6 +177,15 @@ def test_a_layer_s_inputs_add_up_to_its_times() -> None:
         assert found | {"wire": wire} == pytest.approx(dict(whole), rel=1e-9)
 
 
+def test_a_group_waits_for_its_network_and_for_no_other_kind() -> None:
+    """Each of its GPUs does both; the kinds of a split wait for each other."""
+    for gpu in comparison.DEVICES:
+        account = tables.account(gpu, 0.05)
+        *group, split = account["waits: other kind"]
+        assert group == [0.0, 0.0] and split > 0
+        assert min(account["waits: network"][:2]) > 0
+
+
 def test_inputs_give_the_times_by_hand() -> None:
     """Bytes over rates, FLOPs over rates, and the root of the sum of squares."""
     found = {each.name: each.split_s for each in inputs.layer_inputs()}

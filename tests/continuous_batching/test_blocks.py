@@ -1,5 +1,6 @@
 """The figure of blocks: who may not pass whom, and for how long."""
 
+from llmserve_lab.continuous_batching.occupancy import held_blocks
 from llmserve_lab.continuous_batching.page import blocks
 from llmserve_lab.continuous_batching.workloads import short_of_blocks
 
@@ -12,3 +13,24 @@ def test_c_may_not_pass_b_though_its_blocks_are_free_but_not_all_the_time() -> N
     assert all(frame.waiting[0] == blocks.B for frame in free)
     rest = [frame for frame in waits if frame not in free]
     assert rest and all(frame.free_blocks < need for frame in rest)
+
+
+def test_a_note_stands_where_the_run_does_what_it_says() -> None:
+    """Of its letter: at that iteration it comes, goes, or has blocks once more."""
+    figure, run = blocks.blocks_run_out(), blocks.watched()
+    (log,) = figure.logs.values()
+    ids = {letter: number for number, letter in enumerate("ABC")}
+    count = 0
+    for row in log.tables["notes"]:
+        _, letter, what = str(row["text"]).split(" ", 2)
+        before, now = run[row["x"] - 1], run[row["x"]]
+        held = [ids[letter] in held_blocks(each) for each in (before, now)]
+        queued = [ids[letter] in each.waiting for each in (before, now)]
+        states = {
+            "arrives": ([False, False], [False, True]),
+            "is preempted": ([True, False], [False, True]),
+            "read again": ([False, True], [True, False]),
+        }
+        assert (held, queued) == states[what], row
+        count += 1
+    assert count == 3

@@ -143,3 +143,15 @@ def test_the_gaps_of_the_gpu_are_those_that_are_drawn(
     idle = 1 - sum(busy) / (last - first)
     assert idle == pytest.approx(worked.idle_share(way))
     assert idle == pytest.approx(about, abs=0.01)
+
+
+def test_what_is_sent_is_drawn_in_the_lane_of_the_network() -> None:
+    """Its phases are a dispatch and a combine a layer and half; a start is no phase."""
+    figure = page.two_batches()
+    for log in figure.logs.values():
+        lanes: dict[str, set[str]] = {}
+        for row in log.tables["spans"]:
+            lanes.setdefault(row["y"].split(": ")[1], set()).add(row["text"])
+        sent = {page.SHORT[each] for each in SENT.values()}
+        assert lanes["network"] - {""} == sent
+        assert lanes["GPU"] - {""} == set(page.SHORT.values()) - sent

@@ -16,6 +16,7 @@ import pytest
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.step.figure import StepFigure, StepLog
 from tests.page.seen import alive, notes
+from tests.page.test_step_legends import made
 
 Row = dict[str, Any]
 Count = Callable[[StepLog, int], float]
@@ -228,3 +229,71 @@ def test_a_number_beside_the_name_of_a_log_is_counted_by_that_log() -> None:
             for name, number, bar in pairs:
                 assert number in figure.logs[name].frames[-1].counters, name
                 assert bar / number == pytest.approx(pairs[0][2] / pairs[0][1]), name
+
+
+Values = dict[str, float]
+# What counters of a figure are to each other in each frame, by their labels alone.
+RELATED: dict[str, Callable[[Values, int], bool]] = {
+    "continuous_batching.blocks_run_out": lambda v, at: (
+        v["time since the start"] >= 50 > v["free blocks"] + v["requests waiting"]
+    ),
+    "disaggregation.pools_by_layer": lambda v, at: (
+        v["layers of A computed"] >= v["layers of A arrived"]
+    ),
+    "flash_attention.split_decoding": lambda v, at: (
+        v["keys read by three splits"] >= v["keys read by one block"] > v["ticks"]
+        and v["ticks"] == at + 1
+    ),
+    "kv_memory.blocks_stepped": lambda v, at: (
+        at > 0 or v["free blocks"] > v["blocks copied so far"] + v["evicted so far"]
+    ),
+    "parallelism.ring": lambda v, at: v["hops"] == at,
+    "roofline.tile_reuse": lambda v, at: (
+        v["tiles used"] == at + 1
+        and v["tensor cores busy"] > v["ticks per row, so far"]
+    ),
+    "tensor_parallel.collectives_on_four": lambda v, at: (
+        v["steps"] <= at
+        and v["steps"] <= v["numbers each GPU has sent"]
+        and (v["steps"] > 0) == (at > 0)
+    ),
+    "tensor_parallel.cut_by_columns_or_rows": lambda v, at: (
+        v["weights on each GPU"] == 8
+        and v["numbers each GPU has sent"] >= 2 * v["exchanges"]
+    ),
+    "tensor_parallel.two_matrices_chained": lambda v, at: (
+        v["weights on each GPU"] == 8 and v["exchanges"] <= at
+    ),
+}
+SO_FAR = re.compile(
+    r"so far|since|(?<!tokens )\bsent\b|have left|computed|rounded|arrived|complete|"
+    r"hops|steps|wasted|exchanges|ticks|tiles|numbers (?:read|written)|read by|"
+    r"read for|A's answer"
+)
+
+
+def values(figure: StepFigure, log: StepLog) -> list[Values]:
+    """What stands at each label in each frame, where it is a number."""
+    return [
+        {
+            counter.label: float(found[0].replace(",", ""))
+            for counter, value in zip(figure.counters, frame.counters, strict=True)
+            if (found := NUMBER.findall(str(value)))
+        }
+        for frame in log.frames
+    ]
+
+
+@pytest.mark.parametrize("name", registry.steps())
+def test_what_is_counted_so_far_never_falls(name: str) -> None:
+    """And counters that are not as many as another are not called after it."""
+    figure = made(name)
+    for log in figure.logs.values():
+        frames = values(figure, log)
+        for before, after in pairwise(frames):
+            for label in filter(SO_FAR.search, before.keys() & after.keys()):
+                if "waited" not in label:
+                    assert before[label] <= after[label], label
+        if name in RELATED:
+            for at, found in enumerate(frames):
+                assert RELATED[name](found, at), (at, found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -78,6 +80,23 @@ def test_chained_the_cuts_exchange_once() -> None:
     figure = cut_steps.two_matrices_chained()
     assert sent == [figure.logs[log].frames[-1].counters[1] for log in cut_steps.TWO]
     assert sent[0] < sent[1]
+
+
+@pytest.mark.parametrize(
+    "make", [cut_steps.cut_by_columns_or_rows, cut_steps.two_matrices_chained]
+)
+def test_a_sentence_tells_of_a_cut_and_of_an_exchange_in_its_frame(
+    make: Callable[[], StepFigure],
+) -> None:
+    """The matrices are cut before all else; an exchange is told where it is counted."""
+    for log in make().logs.values():
+        sent = 0.0
+        for at, frame in enumerate(log.frames):
+            assert ("cut by" in frame.sentence) == (at == 0)
+            rises = float(frame.counters[1]) > sent
+            told = re.search(r"all-(gather|reduce)", frame.sentence.lower())
+            assert bool(told) == rises, frame.sentence
+            sent = float(frame.counters[1])
 
 
 @pytest.mark.parametrize("log", list(ring_steps.COLLECTIVES))

@@ -18,7 +18,7 @@ from llmserve_lab.catalog.evidence.packing import (
 from llmserve_lab.varlen.arguments import batch_of
 from llmserve_lab.varlen.lengths import SIZES, padding_share, prompts
 from llmserve_lab.varlen.measured import large, measured, off, predicted
-from llmserve_lab.varlen.page import figures, stills
+from llmserve_lab.varlen.page import charts, figures, stills
 from tests.varlen.batches import carried_out
 
 
@@ -143,3 +143,14 @@ def test_the_sentence_says_on_which_side_attention_does_more() -> None:
         known = figure.values(row_prompt=prompt)
         beyond, more = prompt > known["overtake_prompt"], known["attn_share"] > 0.5
         assert beyond is (more is (said == "more"))
+
+
+def test_requests_lie_end_to_end_in_the_square_of_varlen() -> None:
+    """Each begins as far behind the one before as that one is long."""
+    square = f"2 * {charts.STEP_X} + "
+    places = list(charts.starts().values())
+    assert all(each.startswith(square) for each in places)
+    before = [set(each.removeprefix(square).split("+")) - {"0"} for each in places]
+    assert before[0] == set() and before[1] == {charts.LENGTHS[0]}
+    added = [after - one for one, after in pairwise(before)]
+    assert added == [{name} for name in charts.LENGTHS[:-1]]

@@ -19,7 +19,7 @@ LOGIC = tuple(
         *("chart_source", "charts", "bindings", "wording"),
         *("hints", "questions", "prompts", "axes", "palette"),
         *("levels", "titles", "counters", "turns", "seen"),
-        *("drawn", "measured", "moves"),
+        *("drawn", "measured", "moves", "called", "step_legends"),
     )
 )
 OTHERS = (

@@ -114,9 +114,10 @@ def tokens_table() -> Table:
         whole = f.BUSY_COST(price=float(HOURLY["h100-sxm"]), replica_rate=rate)
         rest = (f"{idle:.0%}", f"{float(whole):,.0f}")
         rows.append((_per_s(rate), *cells, *rest))
-    for name, (first, second) in API_PRICES.items():
-        ratio = float(second) / float(first)
-        listed = (Sourced(f"{1e6 * float(p):.2f}", p) for p in (first, second))
+    for name, (input_price, output_price) in API_PRICES.items():
+        ratio = float(output_price) / float(input_price)
+        both = (input_price, output_price)
+        listed = (Sourced(f"{1e6 * float(price):.2f}", price) for price in both)
         rows.append((name, *listed, f"1 : {ratio:.0f}", "–", "–"))
     columns = ("load, or list", "input", "output", "ratio", "idle", "request")
     caption = (

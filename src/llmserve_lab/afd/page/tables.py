@@ -209,18 +209,18 @@ def ratios_table() -> Table:
     """Table of the best split and its ratio on three GPUs, beside one group."""
     rows: list[tuple[str, ...]] = []
     for gpu, target in product(DEVICES, (TIGHT_S, LOOSE_S)):
-        split = best(gpu, target)
+        most = best(gpu, target)
         low, high = ratio_range(gpu, target)
-        own, rate, other = reached(gpu, target)
-        group = whole(gpu, target).gpu_tokens_per_s
+        split_s, split_rate, group_s = reached(gpu, target)
+        group_rate = whole(gpu, target).gpu_tokens_per_s
         rows.append(
             (
                 f"{accelerator(gpu).name}, {1e3 * target:.0f} ms",
                 f"{lead(gpu, target):+.0%}".replace("-", "−"),
-                f"{rate:,.0f} ({1e3 * own:.0f} ms)",
-                f"{group:,.0f} ({1e3 * other:.0f} ms)",
-                split.name,
-                f"{split.ratio:.2f}",
+                f"{split_rate:,.0f} ({1e3 * split_s:.0f} ms)",
+                f"{group_rate:,.0f} ({1e3 * group_s:.0f} ms)",
+                most.name,
+                f"{most.ratio:.2f}",
                 f"{low:.2f}–{high:.2f}",
             )
         )

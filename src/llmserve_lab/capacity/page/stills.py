@@ -128,6 +128,7 @@ def whole_day(replica_rate: float) -> StaticFigure:
     rates = day.hourly_rates()
     needed = day.replicas(rates, replica_rate)
     hours = np.arange(len(rates) + 1)
+    peak = max(needed) * replica_rate
     steps = np.array([*needed, needed[-1]]) * replica_rate
     axes.stairs(
         steps[:-1],
@@ -138,14 +139,14 @@ def whole_day(replica_rate: float) -> StaticFigure:
         label="capacity by the hour",
     )
     axes.axhline(
-        max(needed) * replica_rate,
+        peak,
         color=VERMILLION.light,
         lw=1.5,
         label="for the peak",
     )
     fine = np.linspace(0, 24, 97)
-    load = [day.rate(hour) for hour in fine]
-    axes.plot(fine, load, color=BLUE.light, label="arrivals")
+    arrivals = [day.rate(hour) for hour in fine]
+    axes.plot(fine, arrivals, color=BLUE.light, label="arrivals")
     axes.set(xlim=(0, 24), ylim=(0, 52), xlabel="hour of the day")
     axes.set_xticks(range(0, 25, 4))
     axes.set_ylabel("requests per second")

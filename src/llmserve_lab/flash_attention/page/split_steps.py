@@ -91,9 +91,10 @@ def _log(three: VisitLog, one: VisitLog) -> StepLog:
     """A frame a tick, until the block without splits is done, too."""
     frames, pictures = list[Frame](), list[dict[Any, Row]]()
     for tick in range(1, TICKS + 1):
-        read = min(tick * SPLITS * TILE, KEYS), tick * TILE
+        by_splits, by_block = min(tick * SPLITS * TILE, KEYS), tick * TILE
         text = _of_splits(three, tick) + _of_block(one, tick)
-        frames.append(Frame(text, (float(tick), float(read[0]), float(read[1]))))
+        counted = (float(tick), float(by_splits), float(by_block))
+        frames.append(Frame(text, counted))
         pictures.append(_picture(three, one, tick))
     return StepLog(tuple(frames), {"cells": lifetimes(pictures)})
 

@@ -92,22 +92,30 @@ class WorkedPlan:
         return example.TP * self.servers
 
     @property
-    def cells(self) -> tuple[str, ...]:
-        """Its numbers as text, line by line."""
-        return (
-            str(self.clients),
-            f"{self.tpot_ms:.2f}"
+    def lines(self) -> dict[str, str]:
+        """Its numbers as text, each with what it is called."""
+        tpot, ttft = f"{self.tpot_ms:.2f}", f"{self.ttft_ms:.0f}"
+        return {
+            "clients": str(self.clients),
+            "TPOT, ms, × factor": tpot
             + (f" × {self.tpot_factor:.3f}" if self.tpot_factor else ""),
-            f"{self.ttft_ms:.0f}"
+            "TTFT, ms, × factor": ttft
             + (f" × {self.ttft_factor:.2f}" if self.ttft_factor else ""),
-            f"{self.answer_len:.1f}",
-            f"{self.answer_s:.2f}",
-            f"{self.tokens_per_s:,.0f}",
-            str(self.servers),
-            str(self.gpus),
-            "–" if self.slack is None else f"{self.slack:.3f}",
-            *("–" if x is None else per_cent(x) for x in (self.slower, self.risk)),
-        )
+            "tokens in an answer": f"{self.answer_len:.1f}",
+            "answer takes, s": f"{self.answer_s:.2f}",
+            "tokens/s": f"{self.tokens_per_s:,.0f}",
+            "servers": str(self.servers),
+            "GPUs": str(self.gpus),
+            "promised / predicted TPOT": (
+                "–" if self.slack is None else f"{self.slack:.3f}"
+            ),
+            "rows slower than that": _share(self.slower),
+            "slower than their own factor": _share(self.risk),
+        }
+
+
+def _share(found: float | None) -> str:
+    return "–" if found is None else per_cent(found)
 
 
 def worked_plans() -> tuple[WorkedPlan, ...]:
@@ -118,8 +126,10 @@ def worked_plans() -> tuple[WorkedPlan, ...]:
 
 def plans() -> Table:
     """The plans side by side, each line to be worked again, and what may break."""
-    columns = [each.cells for each in worked_plans()]
-    rows = [(line, *cells) for line, *cells in zip(LINES, *columns, strict=True)]
+    first, *others = (each.lines for each in worked_plans())
+    rows = [
+        (line, cell, *(each[line] for each in others)) for line, cell in first.items()
+    ]
     return Table(
         f"Plans for the same demand, each with the most clients, up to the "
         f"{example.CLIENTS} measured, that keep the promises",
@@ -133,21 +143,6 @@ def plans() -> Table:
             "Measured: the answer’s time is computed before its parts are rounded.",
         ),
     )
-
-
-LINES = (
-    "clients",
-    "TPOT, ms, × factor",
-    "TTFT, ms, × factor",
-    "tokens in an answer",
-    "answer takes, s",
-    "tokens/s",
-    "servers",
-    "GPUs",
-    "promised / predicted TPOT",
-    "rows slower than that",
-    "slower than their own factor",
-)
 
 
 def _worked(load: PlannedLoad, rule: Rule | None, which: str) -> WorkedPlan:

@@ -147,18 +147,18 @@ def balanced() -> StaticFigure:
     edges = np.arange(load_balancing.EXPERTS + 1) - 0.5
     for axes, (name, router) in zip(panels, found.items(), strict=True):
         mean = router.loads.mean()
-        room = load_balancing.CAPACITY * mean
+        capacity = load_balancing.CAPACITY * mean
         load = np.sort(router.loads)[::-1]
         axes.stairs(load, edges, color=VERMILLION.light, fill=True, alpha=0.75)
-        axes.stairs(np.minimum(load, room), edges, color=BLUE.light, fill=True)
-        axes.axhline(room, color=GREY.light, dashes=(4, 2))
+        axes.stairs(np.minimum(load, capacity), edges, color=BLUE.light, fill=True)
+        axes.axhline(capacity, color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
         axes.set_xlabel("busiest first")
         axes.set_xticks([])
         axes.grid(axis="x", visible=False)
     panels[0].set_ylabel("tokens of an expert")
     panels[0].text(5.5, 1150, "dropped", color=VERMILLION.light, fontsize=9.5)
-    panels[1].text(15.5, 1.04 * room, "capacity", color=GREY.light, ha="right")
+    panels[1].text(15.5, 1.04 * capacity, "capacity", color=GREY.light, ha="right")
     said = "; ".join(
         f"{name}: {100 * load_balancing.dropped_share(router.loads):.0f} % dropped"
         for name, router in found.items()

@@ -156,7 +156,8 @@ def sources() -> Table:
         {curve.name: curve.tokens[CHAIN - 1] for curve in curves}
         for curves in (EAGLE_CURVES, TEXT_CURVES)
     )
-    asked = (BATCH_RUNS[0].task, BATCH_RUNS[3].task, BATCH_RUNS[2].task)
+    chats, _, edits, summaries = (run.task for run in BATCH_RUNS)
+    asked = (chats, summaries, edits)
     none = ("–",) * len(asked)
     runs = {run.name: f"{run.tokens[CHAIN]:.2f}" for run in HEAD_RUNS}
     rows = [

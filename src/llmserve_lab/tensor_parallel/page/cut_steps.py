@@ -165,12 +165,9 @@ def _one(name: str, cut: str) -> StepLog:
         cells += _outputs(gpu, at, share, by_rows, since=1, exchanged=2)
     sent = done.ledger.sent_bytes(rank=0) / FLOAT
     weights = float(done.results[0].weight.size)
-    told = SAID[cut]
-    frames = [
-        Frame(told[0], (weights, 0.0, 0.0)),
-        Frame(told[1], (weights, 0.0, 0.0)),
-        Frame(told[2], (weights, sent, 1.0)),
-    ]
+    *before, last = SAID[cut]
+    frames = [Frame(text, (weights, 0.0, 0.0)) for text in before]
+    frames.append(Frame(last, (weights, sent, 1.0)))
     words = _words((TOP, small_matrices.W, ("x", "U", "xU")))
     return StepLog(tuple(frames), {"cells": cells, "words": words})
 

@@ -73,10 +73,10 @@ def _log(name: str, made: Callable[[Logged], None]) -> StepLog:
     ]
     frames = [
         Frame(
-            _sentence(made, number),
-            (float(number), step.sent_bytes / FLOAT, _complete(step, sums)),
+            _sentence(made, steps),
+            (float(steps), state.sent_bytes / FLOAT, _complete(state, sums)),
         )
-        for number, step in enumerate(ranks[0])
+        for steps, state in enumerate(ranks[0])
     ]
     cells = [row for gpu, steps in enumerate(ranks) for row in _cells(gpu, steps, sums)]
     links = [row for gpu in range(GPUS) for row in _links(gpu, ranks[gpu], made)]
