@@ -27,7 +27,7 @@ Values = tuple[float, ...]
 USERS_PORT, MASTER_PORT, RPC_PORT = 8000, 29501, 29550  # defaults of vLLM
 
 
-class Choices(Table):
+class LayoutTable(Table):
     """A table whose second column has options, which stay on one line."""
 
     def _repr_html_(self) -> str:
@@ -142,7 +142,7 @@ def rows(made: Mapping[str, GpuLayout]) -> list[tuple[str, ...]]:
     ]
 
 
-def table() -> Choices:
+def table() -> LayoutTable:
     """Eight GPUs in two servers of four, then sixteen in two of eight."""
     eight, more = groups()
     ring = tuple(
@@ -168,4 +168,4 @@ def table() -> Choices:
     name, flags, *rest, room = lines[-1]
     lines[-1] = (name, flags, *rest, f"{room} [3]")
     caption = "Eight GPUs in two servers of four; sixteen in two of eight"
-    return Choices(caption, columns, lines, notes)
+    return LayoutTable(caption, columns, lines, notes)
