@@ -15,6 +15,8 @@ from llmserve_lab.parallelism.leads import crosses
 from llmserve_lab.parallelism.page import choices, stills
 from llmserve_lab.parallelism.page.stills import PANELS, SHOWN, first_ms, layout
 
+SIZES = ("-tp", "-pp", "-dp")
+
 
 def led(times: dict[str, float], far: set[str]) -> set[str]:
     """Names that another leads, pair by pair: by a tenth, or from afar by a third."""
@@ -74,6 +76,27 @@ def test_options_of_a_layout_ask_for_all_gpus_once() -> None:
             asked = np.prod([int(each) for each in words[1::2]])
             assert asked == (gpus if crosses(made) else gpus // 2)
             assert made.tp * made.stages * made.replicas == gpus
+
+
+def test_commands_of_two_servers_find_each_other_and_use_all_gpus_once() -> None:
+    """The variables differ by the rank and ``--headless`` alone; eight GPUs each."""
+    lines = choices.commands().replace("\\\n", "").splitlines()
+    first, second = (
+        line.split("#")[0].split('"')[1].split()
+        for line in lines
+        if line.startswith("BOTH=")
+    )
+    assert set(first) ^ set(second) == {"0", "1", "--headless"}
+    served = [
+        line.split("#")[0].split() for line in lines if line.startswith("vllm serve")
+    ]
+    for words in served:
+        sizes = [int(words[i + 1]) for i, each in enumerate(words) if each in SIZES]
+        assert np.prod(sizes) == (8 if {"$BOTH", "8"} & set(words) else 4)
+    experts = served[-1]
+    local = int(experts[experts.index("--data-parallel-size-local") + 1])
+    assert f"--data-parallel-start-rank {local} --headless" in choices.commands()
+    assert 2 * local == int(experts[experts.index("-dp") + 1])
 
 
 def test_sixteen_ranks_keep_the_cache_twice_and_lead_nowhere() -> None:

@@ -1,11 +1,24 @@
-"""The check of the reader's dealing: runs fail, zig-zag passes, nearly does not."""
+"""The check of the reader's dealing: runs fail, zig-zag passes, nearly does not.
+
+And the colleague's pipeline: what the solution printed, against the engine's cost.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
+
 import pytest
 
+from llmserve_lab import catalog, running_example
+from llmserve_lab.engine.timing.load import IterationLoad
+from llmserve_lab.parallelism.arguments import on
 from llmserve_lab.parallelism.dealing import zigzag
 from llmserve_lab.parallelism.exercise import check, early_and_late, in_runs
+from llmserve_lab.parallelism.leads import TIE
+from llmserve_lab.parallelism.page.stills import two_of_eight
+from tests.conftest import ROOT
 
 
 def test_the_check_tells_runs_from_the_solution() -> None:
@@ -30,3 +43,48 @@ def test_what_is_nearly_right_is_told_so() -> None:
     assert "hold 15, 1 tokens" in uneven
     with pytest.raises(ValueError, match="deal must return 2 lists, one a rank, got 0"):
         check(lambda n, g: [])
+
+
+def printed() -> list[float]:
+    """Numbers in what the solution of the colleague's pipeline printed."""
+    cells = json.loads((ROOT / "chapters" / "parallelism.ipynb").read_text())["cells"]
+    (cell,) = (each for each in cells if each["id"] == "colleague-solved")
+    text = "".join("".join(each["text"]) for each in cell["outputs"])
+    return [float(each.replace(",", "")) for each in re.findall(r"\d[\d,.]*", text)]
+
+
+def test_the_colleagues_pipeline_ties_in_time_and_has_the_room() -> None:
+    """Weights in eight bits, a cache in sixteen, on two servers of eight."""
+    gpu, big = running_example.device(), catalog.model("llama-3.1-405b")
+    wide, fp8 = (
+        running_example.served_by(big, gpu, tp=8, precision=each)
+        for each in ("bf16", "fp8")
+    )
+    cost = replace(
+        fp8, kv_bytes_per_token=wide.kv_bytes_per_token, kv_token_s=wide.kv_token_s
+    )
+    gpus = 16 * float(on(gpu)["hbm_bytes"])
+    rooms = [
+        (gpus - copies * cost.weight_bytes) / wide.kv_bytes_per_token
+        for copies in (2, 1)
+    ]
+    found = printed()
+    assert found[:2] == pytest.approx(rooms, rel=1e-3)
+    pipe = two_of_eight("TP 8 × PP 2")
+    needs = []
+    for (need, *said), tokens in zip(
+        (found[2:5], found[5:8]), (4_000, 16_000), strict=True
+    ):
+        half = IterationLoad.of(chunk=1, context=tokens).times(32)
+        host_s = half.requests * cost.request_s
+        replica_s = cost.seconds(half)
+        stage_s = (replica_s - host_s) / 2 + host_s + pipe.hop_s(32)
+        times = (replica_s, 2 * stage_s)
+        assert max(times) < (1 + TIE) * min(times)
+        for hand_ms, whole_s in zip(said, times, strict=True):
+            assert 0 < 1 - hand_ms / (1e3 * whole_s) < 0.1
+        assert need == 64 * tokens
+        needs.append(need)
+    assert needs[0] < rooms[0] < needs[1] < rooms[1]
+    # Requests do not move between replicas: so many of 16,000 tokens run at a time.
+    assert 2 * int(rooms[0] / 2 // 16_000) == 46

@@ -220,7 +220,8 @@ OPTIONS: Mapping[str, Named] = MappingProxyType(
         "--data-parallel-size-local --data-parallel-start-rank "
         "--dbo-decode-token-threshold --enforce-eager --eplb-config "
         "--kv-events-config --kv-offloading-size --kv-transfer-config --master-addr "
-        "--nnodes --node-rank --prefix-caching-hash-algo --profiler-config --watermark",
+        "--master-port --nnodes --node-rank --prefix-caching-hash-algo "
+        "--profiler-config --watermark",
     )
     | _listed("vllm/entrypoints/common/cli_args.py", "--headless --port")
     | _listed(

@@ -24,6 +24,14 @@ SIXTEEN: Mapping[str, tuple[int, int, int]] = MappingProxyType(
     }
 )
 Values = tuple[float, ...]
+USERS_PORT, MASTER_PORT, RPC_PORT = 8000, 29501, 29550  # defaults of vLLM
+
+
+class LayoutTable(Table):
+    """A table whose second column has options, which stay on one line."""
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_().replace('"catalog"', '"catalog options"', 1)
 
 
 def sixteen(name: str) -> GpuLayout:
@@ -63,6 +71,24 @@ def options(made: GpuLayout) -> str:
     sizes = {"-tp": made.tp, "-pp": made.stages, "-dp": copies}
     said = [f"{flag} {size}" for flag, size in sizes.items() if size > 1]
     return " ".join([*said, "$BOTH"] if across else said)
+
+
+def commands() -> str:
+    """What is typed on two servers of four; MODEL and ADDRESS are to be replaced."""
+    return f"""\
+# replace MODEL (name or folder, the same in both servers) and
+# ADDRESS (the first server's, as the second one reaches it)
+LOAD="--max-num-seqs {stills.REQUESTS} --max-num-batched-tokens {CHUNK}"
+BOTH="--nnodes 2 --master-addr ADDRESS --node-rank 0"             # in the first
+BOTH="--nnodes 2 --master-addr ADDRESS --node-rank 1 --headless"  # in the second
+# $BOTH in the table: start it in both; requests go to the first
+vllm serve MODEL $LOAD -tp 4 -pp 2 $BOTH
+# no $BOTH: the same in each server, behind a load balancer of your own
+vllm serve MODEL $LOAD -tp 2 -dp 2     # two copies a server, vLLM deals
+# data-parallel attention, a model with experts; the second server adds
+# --data-parallel-start-rank 4 --headless
+vllm serve MODEL $LOAD -dp 8 --enable-expert-parallel \\
+    --data-parallel-size-local 4 --data-parallel-address ADDRESS"""
 
 
 def groups() -> tuple[dict[str, GpuLayout], dict[str, GpuLayout]]:
@@ -116,7 +142,7 @@ def rows(made: Mapping[str, GpuLayout]) -> list[tuple[str, ...]]:
     ]
 
 
-def table() -> Table:
+def table() -> LayoutTable:
     """Eight GPUs in two servers of four, then sixteen in two of eight."""
     eight, more = groups()
     ring = tuple(
@@ -142,4 +168,4 @@ def table() -> Table:
     name, flags, *rest, room = lines[-1]
     lines[-1] = (name, flags, *rest, f"{room} [3]")
     caption = "Eight GPUs in two servers of four; sixteen in two of eight"
-    return Table(caption, columns, lines, notes)
+    return LayoutTable(caption, columns, lines, notes)

@@ -125,11 +125,11 @@ bubble = Question(
 follow_up = Question(
     name="parallelism.follow-up",
     prompt=(
-        f"A user has pasted a report of {CACHED:,} tokens, which is cached on a ring "
+        f"A user has pasted a report of {CACHED:,} tokens, cached on a ring "
         f"of GPUs, and asks a question of {ASKED:,} tokens more. In {BIG.name} a token "
         f"leaves {BIG_KV:,.0f} bytes of keys and values, and pass-Q sends "
         f"{BIG_QUERY:,.0f} "
-        "bytes for each new token. How many times as many bytes does pass-KV send "
+        "bytes for a new token. How many times as many bytes does pass-KV send "
         "as pass-Q?"
     ),
     answer=lambda: BIG_KV * (CACHED + ASKED) / (BIG_QUERY * ASKED),

@@ -69,7 +69,7 @@ def leading(value: Callable[[str], float], *, long_is_good: bool) -> tuple[str, 
 
 @figure_style()
 def eight_gpus() -> StaticFigure:
-    """Decode, prefill and one prompt: a panel each, pale what another leads."""
+    """Decode, prefill and one prompt: a panel each, faint what another leads."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplots(3, 1, figsize=(4.8, 3.4))
@@ -112,7 +112,7 @@ def _sentence() -> str:
     """What the picture assumes, what is a tie, and what was never measured."""
     return (
         f"Predicted, not measured: Llama-3.1-70B in BF16 on eight H100 in two servers "
-        f"of {SERVER}. Pale: another layout leads, by more than {TIE:.0%} or, if it "
+        f"of {SERVER}. Faint: another layout leads, by more than {TIE:.0%} or, if it "
         f"crosses servers, by more than a third. "
         f"TP 8 uses all ports. Decode: {REQUESTS} "
         f"requests of {CONTEXT:,} tokens, an equal part to each replica, and in a "
