@@ -83,15 +83,16 @@ def errors_by_size(*, large: bool) -> tuple[float, ...]:
     return tuple(sorted(chosen))
 
 
-def range_by_size(ep: int, context: float, tpot_s: float) -> tuple[float, float]:
-    """Tokens/s of an H100 at a target, from least to most, by the runs of its size.
-
-    A group between the measured sizes keeps the errors of both.
-    """
+def errors_of(ep: int) -> tuple[float, ...]:
+    """Errors of the steps of groups of its size; of all between the measured sizes."""
     small, large = (errors_by_size(large=each) for each in (False, True))
-    errors = large if ep >= LARGE else small if ep <= SMALL else small + large
+    return large if ep >= LARGE else small if ep <= SMALL else small + large
+
+
+def range_by_size(ep: int, context: float, tpot_s: float) -> tuple[float, float]:
+    """Tokens/s of an H100 at a target, from least to most, by the runs of its size."""
     at = {"context": context, "tpot_s": tpot_s}
-    made = [rate_with(DEVICE, ep, **at, error=error) for error in errors]
+    made = [rate_with(DEVICE, ep, **at, error=error) for error in errors_of(ep)]
     return min(made), max(made)
 
 

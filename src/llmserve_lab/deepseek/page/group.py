@@ -13,7 +13,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.catalog.selection import one_of_each_domain
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation import decisions
 from llmserve_lab.deepseek.evaluation.group_size import (
     WAYS,
     ServedGroup,
@@ -25,7 +25,7 @@ from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import bands
 from llmserve_lab.deepseek.page.controls import DEVICES as KNOWN
-from llmserve_lab.formula.band import Band, ErrorBand
+from llmserve_lab.formula.band import Band
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.axes import QuantityAxis
@@ -195,15 +195,14 @@ def fixed_batch(ep: int) -> tuple[float, int, str]:
         n = min(MANY, fits_beside_buffers(twin, context))
         found.append((float(twin.user_tokens_per_s(batch=n, context=context)), n))
     user, batch = max(found, key=prod)
-    at_ = DecodeSetting(accelerator="h100-sxm", ep=ep, batch=batch, context=context)
-    return user, batch, _ranged(batch * user, band("gpu_tokens_per_s", at_))
+    made, off = batch * user, decisions.errors_of(ep)
+    return user, batch, _ranged(made, *(made * (1 + e) for e in (min(off), max(off))))
 
 
-def _ranged(made: float, off: ErrorBand) -> str:
+def _ranged(made: float, low: float, high: float) -> str:
     """A rate and where the measured one would lie, to three digits."""
-    ends = off.around(made) if isinstance(off, Band) else ()
-    first, *between = (f"{float(f'{each:.3g}'):,.0f}" for each in (made, *ends))
-    return f"{first} ({' to '.join(between)})" if between else first
+    first, *between = (f"{float(f'{each:.3g}'):,.0f}" for each in (made, low, high))
+    return f"{first} ({' to '.join(between)})"
 
 
 def twice_s() -> float:
@@ -219,7 +218,8 @@ def opening() -> Table:
         fast = served("h100-sxm", ep, context=float(CONTEXT), tpot_s=twice_s())
         if fast is None:
             raise ValueError(f"ep must keep {twice_s()} s per token, got {ep}")
-        rate_ = _ranged(fast.tokens_per_s, fast.band)
+        ends = decisions.range_by_size(ep, float(CONTEXT), twice_s())
+        rate_ = _ranged(fast.tokens_per_s, *ends)
         rows.append((f"{ep}", f"{batch}", f"{user:.1f}", made, rate_))
     fast_user = f"{1 / twice_s():.1f}"
     rates = ("GPU makes", f"GPU makes at {fast_user}")
@@ -230,7 +230,7 @@ def opening() -> Table:
     )
     notes = (
         f"H100s, caches of {CONTEXT:,} tokens; all rates in tokens/s. In brackets: "
-        "where the measured rate would lie, if steps err as runs across nodes did",
+        "where the measured rate would lie, if steps err as groups of its size did",
     )
     return Table(caption, columns, rows, notes)
 
