@@ -31,9 +31,9 @@ from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import BYTES_16, Floats
 
 # Kernels of a layer that decodes, by what it is made of; vLLM's modules, one by one:
-# norm, product, rotation with the write to the cache, attention, product; norm, router,
-# choice, sorting, product, activation, product, sum. Two all-reduces on several devices.
-# A shared expert runs beside the others or as one of them, and adds none.
+# norm, product, rotation with the write to the cache, attention, product; norm,
+# router, choice, sorting, product, activation, product, sum. On several devices two
+# all-reduces. A shared expert runs beside the others or as one of them: none more.
 GROUPED = 5
 MIXTURE = 8
 REDUCES = 2

@@ -51,7 +51,12 @@ SYSTEMS: Mapping[str, str] = MappingProxyType(
     {"h100_sxm": "h100-sxm", "h200_sxm": "h200-sxm", "b200_sxm": "b200-sxm"}
 )
 GENERATIONS: Mapping[str, str] = MappingProxyType(
-    {"h100-sxm": "Hopper", "h200-sxm": "Hopper", "b200-sxm": "Blackwell"}
+    {
+        "h100-sxm": "Hopper",
+        "h200-sxm": "Hopper",
+        "b200-sxm": "Blackwell",
+        "b300-sxm": "Blackwell",
+    }
 )
 ENGINES = ("vllm", "trtllm", "sglang")
 PRECISIONS = ("bf16", "fp8", "fp4")
@@ -161,11 +166,12 @@ def sort_rows(
     models: Mapping[str, str] = MODELS,
     of: type[MeasuredRow] | None = None,
     precisions: Sequence[str] = PRECISIONS,
+    systems: Mapping[str, str] = SYSTEMS,
 ) -> Sorted:
     """Make rows of lines of a table, and count by reason those that are not known.
 
-    ``models`` are the keys by the names in the table; the rows are ``of`` that class
-    and in one of the ``precisions``.
+    ``models`` and ``systems`` are keys by the names in the table; the rows are ``of``
+    that class and in one of the ``precisions``.
 
     A model, system, engine or precision without a record cannot be predicted, nor can a
     count that is none, nor a time that is no time.
@@ -173,7 +179,8 @@ def sort_rows(
     rows, left_out = list[MeasuredRow](), dict[str, int]()
     for line in lines:
         try:
-            rows.append(_row(line, models, precisions, of or MeasuredRow))
+            made = of or MeasuredRow
+            rows.append(_row(line, models, precisions, systems, made))
         except (KeyError, ValueError) as error:
             reason = str(error.args[0])  # a KeyError's text would be quoted
             left_out[reason] = left_out.get(reason, 0) + 1
@@ -184,11 +191,12 @@ def _row(
     line: Mapping[str, str],
     models: Mapping[str, str],
     precisions: Sequence[str],
+    systems: Mapping[str, str],
     of: type[MeasuredRow],
 ) -> MeasuredRow:
     return of(
         model=_known("model", models, line["model"]),
-        system=_known("system", SYSTEMS, line["system"]),
+        system=_known("system", systems, line["system"]),
         engine=_known("engine", {each: each for each in ENGINES}, line["engine"]),
         precision=_known(
             "precision", {each: each for each in precisions}, line["precision"]
