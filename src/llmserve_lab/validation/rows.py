@@ -1,10 +1,10 @@
 """Measured rows: what a benchmark of a served model printed, one setting a row.
 
 968 runs of dense models, from a package of NVIDIA's under Apache-2.0 (``data/NOTICE``
-says what was changed), and beside them 763 of mixtures of experts, which
-:mod:`.experts` reads, and 217 of others, which :mod:`.second_trial` scores. Each is a
-closed loop of ``clients`` against one tensor-parallel group; TTFT and TPOT are means
-over its requests, and of some of the 217 medians.
+says what was changed), and beside them those of mixtures of experts, which
+:mod:`.experts`, :mod:`.second_trial` and :mod:`.third_trial` score, 763, 217 and 240.
+Each is a closed loop of ``clients`` against one tensor-parallel group; TTFT and TPOT
+are means over its requests, and of some of the later ones medians.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ SHA256: Mapping[str, str] = MappingProxyType(
         ),
         "latent_rows.csv": (
             "5aa73663a0a2dcaed6c4373cb1957ebae9878df4166c25425cd13aa865c70ce3"
+        ),
+        "third_rows.csv": (
+            "0d09adffe9e88e4b91bfdf6343e435e59234cff8659c56bc957be099df08b932"
         ),
     }
 )
