@@ -30,6 +30,7 @@ from llmserve_lab.validation.cache_blocks import (
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.experts import stored_runs
 from llmserve_lab.validation.latent_rows import latent_runs
+from llmserve_lab.validation.third_rows import new_runs
 
 
 def seesaw() -> Table:
@@ -158,11 +159,19 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    runs, others = (f"{len(each())} runs" for each in (stored_runs, latent_runs))
+    tried = (
+        ("TPOT of mixtures of experts", "blind", stored_runs(), expert_tables.blind),
+        ("three others, mended", "blind", latent_runs(), expert_tables.second),
+        ("four more, mended again", "blind", new_runs(), expert_tables.latest),
+        (
+            "the first six, mended again",
+            "cross-validated",
+            (*stored_runs(), *latent_runs()),
+            expert_tables.last,
+        ),
+    )
     rows += [
-        ("TPOT of mixtures of experts", "blind", runs, *expert_tables.blind()),
-        ("the same, mended", "cross-validated", runs, *expert_tables.mended()),
-        ("three others, mended", "blind", others, *expert_tables.second()),
+        (what, kind, f"{len(runs)} runs", *said()) for what, kind, runs, said in tried
     ]
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
