@@ -92,7 +92,7 @@ def state_s(row: MeasuredRow, reached: ServingConstants) -> float:
 def state_bytes_each(row: MeasuredRow) -> float:
     """Bytes of a number of a matrix: 16 bits where the weights have fewer, or 32.
 
-    ``--mamba-ssm-dtype bfloat16`` is in InferenceX's scripts of FP8 and FP4.
+    InferenceX's scripts say so of FP8 and FP4, and 32 bits are the model's own.
     """
     return BYTES_16 if row.precision in ("fp8", "fp4") else 2 * BYTES_16
 

@@ -2,7 +2,7 @@
 
 Two sources, both public (``data/NOTICE``): InferenceX's runs on one node, whose launch
 scripts say what each engine was told (``qwen3.5_*``, ``minimaxm2.5_*_b300``,
-``kimik2.5_fp4_b300``, ``dsr1_*_b300``), and the runs that SGLang's cookbook prints,
+``kimik2.5_*_b300``, ``dsr1_*_b300``), and the runs that SGLang's cookbook prints,
 with the command of the server and of the client. Nothing of it is fitted.
 """
 
