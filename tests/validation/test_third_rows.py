@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,12 +44,11 @@ def page(**changes: str) -> PrintedRun:
     """The page's run, with some of its settings changed; a name says whose."""
     (run,) = runs(PAGE)
     for name, value in changes.items():
-        of, option = name.split("__") if "__" in name else ("", name)
-        if of:
-            told = {**getattr(run, of), option.replace("_", "-"): value}
-            run = replace(run, **{of: told})
-        else:
-            run = replace(run, hardware=value)
+        of, _, option = name.partition("__")
+        told: Mapping[str, str] = getattr(run, of) if option else {}
+        put = {**told, option.replace("_", "-"): value} if option else value
+        changed: dict[str, Any] = {of: put}
+        run = replace(run, **changed)
     return run
 
 

@@ -21,11 +21,11 @@ from llmserve_lab.validation.kernel_form import KernelPredictor
 from llmserve_lab.validation.latent_rows import latent_runs
 from llmserve_lab.validation.mixtures import covered
 from llmserve_lab.validation.rows import SHA256, vendored
+from llmserve_lab.validation.second_trial import EACH
 from llmserve_lab.validation.setting import Setting
 from llmserve_lab.validation.third_rows import LAST_TRIED, NEW_SHAPES, third_runs
 from llmserve_lab.validation.third_trial import (
     COLUMNS,
-    EACH,
     KNOWN,
     NEW,
     extra,
