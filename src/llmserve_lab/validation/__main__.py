@@ -69,7 +69,7 @@ def apart(now: Any, recorded: Any, at: str = "") -> Iterator[str]:
         for place, pair in enumerate(zip(now, recorded, strict=False)):
             yield from apart(*pair, f"{at}/{place}")
     elif isinstance(now, float) and isinstance(recorded, float):
-        least = 0.0 if at.startswith("/constants") else ABSOLUTE
+        least = 0.0 if "/constants" in at else ABSOLUTE
         if not math.isclose(now, recorded, rel_tol=RELATIVE, abs_tol=least):
             yield at
     elif now != recorded:

@@ -22,7 +22,7 @@ from llmserve_lab.validation.third_trial import KNOWN, NEW
 
 __all__ = [
     "GOAL", "KNOWN", "NEW", "SHAPES", "blind", "constants", "crossed", "experts",
-    "kernels", "last", "latest", "score", "second", "third", "tried",
+    "kernel_s", "kernels", "latest", "score", "third", "tried",
 ]  # fmt: skip
 FIRST, SECOND, THIRD = "experts", "second trial", "third trial"
 
@@ -73,25 +73,20 @@ def constants() -> dict[str, KernelConstants]:
     return {name: KernelConstants(**each) for name, each in sets.items()}
 
 
+def kernel_s() -> float:
+    """Seconds of a kernel, fitted to all runs of the first two trials."""
+    return constants()[EACH].kernel_s
+
+
 def kernels() -> tuple[float, float]:
     """The fewest and the most kernels of a layer, of all blind runs."""
     found = [kernels_of(row) for row in blind_rows()]
     return min(found), max(found)
 
 
-def last() -> tuple[str, str]:
-    """The last form's mean error of TPOT, cross-validated, and its bias, as printed."""
-    return _printed(crossed())
-
-
 def blind() -> tuple[str, str]:
-    """The same of the machine fitted to dense models, in the first trial."""
+    """Dense constants' mean error of TPOT in the first trial, and bias, as printed."""
     return _printed(score("blind", "tpot"))
-
-
-def second() -> tuple[str, str]:
-    """The mended predictor's, of the second trial, in which it was blind."""
-    return _printed(tried("mended", "tpot"))
 
 
 def latest() -> tuple[str, str]:
@@ -109,15 +104,13 @@ def experts() -> Table:
     """Errors of TPOT by trial: of dense constants, of what was tried, of the last."""
     return Table(
         "Mean error (and bias) of TPOT, three blind trials of mixtures of experts",
-        ("trial", "runs", "dense", "tried", "last"),
+        ("trial", "runs", "dense constants", "tried", "last"),
         [*_rows()],
         notes=(
-            "Dense: constants of dense models. Tried: the form of that trial, blind "
-            f"until {OPENED.date}. Last: the third trial's, cross-validated on the "
-            "first two.",
-            "From aiconfigurator, InferenceX (DeepSeek-R1), and SGLang’s cookbook "
-            "(Coder-Next, both GLM-4, some of the known; Kimi-K2.6 there has the "
-            "figures of K2.5).",
+            f"Tried: that trial’s form, blind until {OPENED.date}. Last: the third’s, "
+            "cross-validated on the first two.",
+            "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the last "
+            "three, some known; its Kimi-K2.6 has K2.5’s figures).",
         ),
     )
 
@@ -130,10 +123,10 @@ def _rows() -> Iterator[tuple[str, ...]]:
     yield _line(named, tried("dense", "tpot"), other, crossed("second"))
     new, *rest = NEW_SHAPES
     parts = {
-        NEW: f"third: {_names(NEW_SHAPES)}",
+        NEW: "third: four new models",
         new: f"— {_names((new,))}",
         "others": f"— {_names(rest)}",
-        KNOWN: "— known models, new places",
+        KNOWN: "third: known models",
     }
     for name, said in parts.items():
         both = [

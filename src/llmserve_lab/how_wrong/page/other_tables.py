@@ -29,7 +29,6 @@ from llmserve_lab.validation.cache_blocks import (
 )
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.experts import stored_runs
-from llmserve_lab.validation.latent_rows import latent_runs
 from llmserve_lab.validation.third_rows import new_runs
 
 
@@ -160,19 +159,10 @@ def elsewhere() -> Table:
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
     tried = (
-        ("TPOT of mixtures of experts", "blind", stored_runs(), expert_tables.blind),
-        ("three others, mended", "blind", latent_runs(), expert_tables.second),
-        ("four more, mended again", "blind", new_runs(), expert_tables.latest),
-        (
-            "the first six, mended again",
-            "cross-validated",
-            (*stored_runs(), *latent_runs()),
-            expert_tables.last,
-        ),
+        ("TPOT of mixtures of experts", stored_runs(), expert_tables.blind()),
+        ("four others, mended twice", new_runs(), expert_tables.latest()),
     )
-    rows += [
-        (what, kind, f"{len(runs)} runs", *said()) for what, kind, runs, said in tried
-    ]
+    rows += [(what, "blind", f"{len(runs)} runs", *said) for what, runs, said in tried]
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
         ends = sizes["median, low"], sizes["median, high"]
