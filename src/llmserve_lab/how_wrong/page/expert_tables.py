@@ -109,8 +109,8 @@ def experts() -> Table:
         notes=(
             f"Tried: that trial’s form, blind until {OPENED.date}. Last: the third’s, "
             "cross-validated on the first two.",
-            "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the last "
-            "three, some known; its Kimi-K2.6 has K2.5’s figures).",
+            "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the "
+            "last three, some known; its Kimi-K2.6 has K2.5’s figures).",
         ),
     )
 
