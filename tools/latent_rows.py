@@ -64,9 +64,11 @@ def _refused(why: str) -> Run:
     return Run((), "", (), why)
 
 
-def of_inferencex(run: Mapping[str, Any]) -> Run:
-    """A run as InferenceX's site answers it."""
-    if run["model"] != "dsr1" or run["hardware"] not in HARDWARE:
+def of_inferencex(
+    run: Mapping[str, Any], hardware: Mapping[str, str] = HARDWARE
+) -> Run:
+    """A run as InferenceX's site answers it, on one of the GPUs."""
+    if run["model"] != "dsr1" or run["hardware"] not in hardware:
         return _refused("another model or GPU")
     if run["disagg"] or run["is_multinode"]:
         return _refused("prefill elsewhere, or several nodes")
@@ -83,7 +85,7 @@ def of_inferencex(run: Mapping[str, Any]) -> Run:
     if of is None:
         return _refused("no mean or median")
     setting = (
-        "deepseek-ai/DeepSeek-R1-0528", HARDWARE[run["hardware"]],
+        "deepseek-ai/DeepSeek-R1-0528", hardware[run["hardware"]],
         ENGINES[run["framework"]], run["precision"], str(run["decode_tp"]),
         str(run["decode_ep"]), str(run["isl"]), str(run["osl"]), str(run["conc"]),
     )  # fmt: skip
@@ -91,10 +93,14 @@ def of_inferencex(run: Mapping[str, Any]) -> Run:
     return Run(setting, str(run["date"])[:10], (*times, of))
 
 
-def of_table(line: Mapping[str, str]) -> Run:
+def of_table(
+    line: Mapping[str, str],
+    models: Mapping[str, str] = MODELS,
+    systems: Iterable[str] = SYSTEMS,
+) -> Run:
     """A line of aiconfigurator's table; it does not say which statistic a time is."""
-    model = MODELS.get(line["model_path"].lower())
-    if model is None or line["system"] not in SYSTEMS:
+    model = models.get(line["model_path"].lower())
+    if model is None or line["system"] not in systems:
         return _refused("another model or GPU")
     if line["mode"] != "agg":
         return _refused("prefill elsewhere, or several nodes")

@@ -30,7 +30,7 @@ def test_the_record_is_what_the_fit_gives_now() -> None:
             assert ends[key] == pytest.approx(pair, rel=5e-3)
     for kind, errors in recorded["errors"].items():
         assert now["errors"][kind] == pytest.approx(errors, abs=2e-3)
-    for part in ("experts", "second trial", "mixtures"):
+    for part in ("experts", "second trial", "kernels", "third trial", "mixtures"):
         assert not [*apart(now[part], recorded[part])]
 
 

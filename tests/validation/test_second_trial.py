@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.data.trial_models import INDEXED
-from llmserve_lab.formula.band import Band
 from llmserve_lab.validation import MeasuredRow, achieved, errors
-from llmserve_lab.validation.bands import band, stretch
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.expert_form import DENSE
 from llmserve_lab.validation.experts import GOAL, SCORED, predict, stored_runs
@@ -24,7 +22,6 @@ from llmserve_lab.validation.latent_rows import (
     latent_rows,
     latent_runs,
 )
-from llmserve_lab.validation.mixtures import covered
 from llmserve_lab.validation.rows import SHA256, vendored
 from llmserve_lab.validation.second_trial import (
     COLUMNS,
@@ -34,7 +31,6 @@ from llmserve_lab.validation.second_trial import (
     mended,
     scores,
 )
-from llmserve_lab.validation.setting import Setting
 
 NTH = 6
 
@@ -137,18 +133,6 @@ def test_the_goal_was_missed_and_the_form_is_nearer_than_without_constants() -> 
     _, predictor = sample()
     facts = predictor.predict(achieved(), DENSE)
     assert (facts.tpot < mended(predictor).tpot).all()
-
-
-def test_bands_of_mixtures_rest_on_both_trials() -> None:
-    """Near settings of the second trial are in the band of a large mixture."""
-    found = covered(record()["experts"]["errors"], record()["second trial"]["errors"])
-    for kind, wide in found["stretch"].items():
-        assert wide == pytest.approx(stretch(kind, dense=False))
-    models = {*found["held"]["model"]["tpot"]}
-    assert models == {row.model for row in (*stored_runs(), *latent_runs())}
-    row = next(row for row in latent_runs() if "Kimi" in row.model and row.tp == 8)
-    near = band("tpot", Setting.of(row))
-    assert isinstance(near, Band) and "Kimi-K2.5" in near.regime
 
 
 def test_a_file_is_scored_as_a_whole(

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.validation import second_trial
+from llmserve_lab.validation import kernel_fit, second_trial, third_trial
+from llmserve_lab.validation.blind import TRIALS
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.coverage import coverage
 from llmserve_lab.validation.expert_form import MendedPredictor
@@ -68,7 +69,7 @@ def apart(now: Any, recorded: Any, at: str = "") -> Iterator[str]:
         for place, pair in enumerate(zip(now, recorded, strict=False)):
             yield from apart(*pair, f"{at}/{place}")
     elif isinstance(now, float) and isinstance(recorded, float):
-        least = 0.0 if at.startswith("/constants") else ABSOLUTE
+        least = 0.0 if "/constants" in at else ABSOLUTE
         if not math.isclose(now, recorded, rel_tol=RELATIVE, abs_tol=least):
             yield at
     elif now != recorded:
@@ -93,9 +94,10 @@ def written() -> str:
             MendedPredictor(stored_runs()), permutations=PERMUTATIONS, nth=SAMPLE
         ),
         "second trial": second_trial.recorded(),
+        "kernels": kernel_fit.recorded(),
+        "third trial": third_trial.recorded(),
     }
-    blind = [parts[trial]["errors"] for trial in ("experts", "second trial")]
-    parts["mixtures"] = covered(*blind)
+    parts["mixtures"] = covered(*(parts[trial]["errors"] for trial in TRIALS))
     lines = [
         f"{json.dumps(name)}: {json.dumps(_short(part), ensure_ascii=False)}"
         for name, part in parts.items()

@@ -7,7 +7,7 @@ a GPU hold 90 % of what was left out (:mod:`llmserve_lab.validation.coverage`). 
 setting that is far from all rows is outside everything measured, and gets no band.
 
 A mixture of experts has the errors that the same machine, fitted to dense models, made
-on runs of mixtures when they were blind, in two trials (:mod:`.mixtures`).
+on runs of mixtures when they were blind, in three trials (:mod:`.mixtures`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import numpy as np
 from llmserve_lab.checks import key_of
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.validation.beyond import reasons, regime
+from llmserve_lab.validation.blind import blind_errors, blind_rows
 from llmserve_lab.validation.constants import record
-from llmserve_lab.validation.experts import SCORED, stored_runs
-from llmserve_lab.validation.latent_rows import latent_runs
+from llmserve_lab.validation.experts import SCORED
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 from llmserve_lab.validation.setting import Setting, logs
@@ -139,12 +139,7 @@ def _known(kind: Kind, dense: bool) -> tuple[tuple[MeasuredRow, ...], Floats, Fl
     if dense:
         rows, errors = dense_rows(), record()["errors"][kind]
     else:
-        rows = (*stored_runs(), *latent_runs())
-        errors = [
-            error
-            for trial in ("experts", "second trial")
-            for error in record()[trial]["errors"][kind]
-        ]
+        rows, errors = blind_rows(), blind_errors(kind)
     chosen = [
         (row, error)
         for row, error in zip(rows, errors, strict=True)

@@ -17,9 +17,10 @@ from llmserve_lab.validation.unit_work import bytes_per_weight, speedup
 
 # What has four bits, by the model's key and the precision of its checkpoint. Sources:
 # config.json or hf_quant_config.json (ignore, exclude_modules, modules_to_not_convert)
-# of openai/gpt-oss-120b; nvidia/MiniMax-M2.5-NVFP4, Kimi-K2.5-NVFP4, GLM-5-NVFP4;
-# moonshotai/Kimi-K2.5; and, for DeepSeek-R1-0528-FP4-V2, of DeepSeek-V3.1-NVFP4 by the
-# same maker, in which of the attention only the output's projection has four.
+# of openai/gpt-oss-120b; nvidia/MiniMax-M2.5-NVFP4, Kimi-K2.5-NVFP4, GLM-5-NVFP4,
+# Qwen3.5-397B-A17B-NVFP4; moonshotai/Kimi-K2.5, whose form K2.6 has; and, for
+# DeepSeek-R1-0528-FP4-V2, of DeepSeek-V3.1-NVFP4 by the same maker, in which of the
+# attention only the output's projection has four.
 _ROUTED, _FFN = ("experts.",), ("experts.", "shared_experts.", "dense.")
 FOUR_BITS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
@@ -28,7 +29,9 @@ FOUR_BITS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
         ("deepseek-r1", "fp4"): (*_FFN, "o_proj"),
         ("kimi-k2.5", "fp4"): _FFN,
         ("kimi-k2.5", "int4"): _ROUTED,
+        ("kimi-k2.6", "int4"): _ROUTED,
         ("glm-5", "fp4"): _FFN,
+        ("qwen3.5-397b-a17b", "fp4"): _ROUTED,
     }
 )
 # The first projections of latent attention, and all of an indexer: vLLM, SGLang and

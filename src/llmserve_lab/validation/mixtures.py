@@ -1,8 +1,8 @@
-"""Bands of mixtures of experts, from the blind errors of both trials.
+"""Bands of mixtures of experts, from the blind errors of all trials.
 
 The errors are those of the machine that was fitted to dense models, which makes the
-book's predictions: of 763 runs of three models, and of 217 runs of three others. Each
-model, GPU and engine is left out in its turn, and bands of the rest are tried on it.
+book's predictions, of the runs of :mod:`.blind`. Each model, GPU and engine is left out
+in its turn, and bands of the rest are tried on it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.validation.bands import NEAREST, nearest
+from llmserve_lab.validation.blind import blind_rows
 from llmserve_lab.validation.coverage import (
     STRETCHED_FOR,
     Trial,
@@ -20,8 +21,7 @@ from llmserve_lab.validation.coverage import (
     share,
     stretch_of,
 )
-from llmserve_lab.validation.experts import SCORED, stored_runs
-from llmserve_lab.validation.latent_rows import latent_runs
+from llmserve_lab.validation.experts import SCORED
 from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.setting import Setting, logs
@@ -53,9 +53,9 @@ def trials(rows: Sequence[MeasuredRow], error: Mapping[Kind, Floats]) -> Trials:
 def covered(*blind: Mapping[Kind, Sequence[float]]) -> dict[str, Any]:
     """How much wider than near errors bands must be, and what they hold by label.
 
-    ``blind`` are the errors of both trials, in the order of their runs.
+    ``blind`` are the errors of the trials, in the order of their runs.
     """
-    rows: Sequence[MeasuredRow] = (*stored_runs(), *latent_runs())
+    rows = blind_rows()
     error: dict[Kind, Floats] = {
         kind: np.concatenate([each[kind] for each in blind]) for kind in SCORED
     }

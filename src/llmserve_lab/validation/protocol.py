@@ -8,7 +8,7 @@ were read off the rows themselves, which ``inferred`` says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
 from types import MappingProxyType
@@ -132,9 +132,11 @@ def _sglang(row: MeasuredRow) -> Protocol:
 _MAKERS = MappingProxyType({"vllm": _vllm, "trtllm": _trtllm, "sglang": _sglang})
 
 
+@singledispatch
 def requests_of(row: MeasuredRow) -> list[Request]:
     """What the clients of a row send, in this order.
 
+    A class of rows whose clients send something else registers a function for them.
     The public load generator draws prompts, then outputs, from NumPy's legacy generator
     with seed 0; the others send what is nominal.
     """
@@ -146,6 +148,11 @@ def requests_of(row: MeasuredRow) -> list[Request]:
         else np.full(count, nominal)
         for nominal in (row.prompt_len, row.output_len)
     )
+    return at_once(prompts, outputs)
+
+
+def at_once(prompts: Iterable[int], outputs: Iterable[int]) -> list[Request]:
+    """Requests of these lengths, sent as fast as the clients are free."""
     return [
         Request(
             arrival_s=0.0, prompt_len=int(prompt), output_len=int(output), id=number

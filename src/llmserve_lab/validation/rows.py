@@ -1,10 +1,10 @@
 """Measured rows: what a benchmark of a served model printed, one setting a row.
 
 968 runs of dense models, from a package of NVIDIA's under Apache-2.0 (``data/NOTICE``
-says what was changed), and beside them 763 of mixtures of experts, which
-:mod:`.experts` reads, and 217 of others, which :mod:`.second_trial` scores. Each is a
-closed loop of ``clients`` against one tensor-parallel group; TTFT and TPOT are means
-over its requests, and of some of the 217 medians.
+says what was changed), and beside them those of mixtures of experts, which
+:mod:`.experts`, :mod:`.second_trial` and :mod:`.third_trial` score, 763, 217 and 240.
+Each is a closed loop of ``clients`` against one tensor-parallel group; TTFT and TPOT
+are means over its requests, and of some of the later ones medians.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ SHA256: Mapping[str, str] = MappingProxyType(
         "latent_rows.csv": (
             "5aa73663a0a2dcaed6c4373cb1957ebae9878df4166c25425cd13aa865c70ce3"
         ),
+        "third_rows.csv": (
+            "0d09adffe9e88e4b91bfdf6343e435e59234cff8659c56bc957be099df08b932"
+        ),
     }
 )
 # Llama-3.1-70B is Llama-3-70B in shape, and 3.1-8B is 3-8B.
@@ -51,7 +54,12 @@ SYSTEMS: Mapping[str, str] = MappingProxyType(
     {"h100_sxm": "h100-sxm", "h200_sxm": "h200-sxm", "b200_sxm": "b200-sxm"}
 )
 GENERATIONS: Mapping[str, str] = MappingProxyType(
-    {"h100-sxm": "Hopper", "h200-sxm": "Hopper", "b200-sxm": "Blackwell"}
+    {
+        "h100-sxm": "Hopper",
+        "h200-sxm": "Hopper",
+        "b200-sxm": "Blackwell",
+        "b300-sxm": "Blackwell",
+    }
 )
 ENGINES = ("vllm", "trtllm", "sglang")
 PRECISIONS = ("bf16", "fp8", "fp4")
@@ -161,11 +169,12 @@ def sort_rows(
     models: Mapping[str, str] = MODELS,
     of: type[MeasuredRow] | None = None,
     precisions: Sequence[str] = PRECISIONS,
+    systems: Mapping[str, str] = SYSTEMS,
 ) -> Sorted:
     """Make rows of lines of a table, and count by reason those that are not known.
 
-    ``models`` are the keys by the names in the table; the rows are ``of`` that class
-    and in one of the ``precisions``.
+    ``models`` and ``systems`` are keys by the names in the table; the rows are ``of``
+    that class and in one of the ``precisions``.
 
     A model, system, engine or precision without a record cannot be predicted, nor can a
     count that is none, nor a time that is no time.
@@ -173,7 +182,8 @@ def sort_rows(
     rows, left_out = list[MeasuredRow](), dict[str, int]()
     for line in lines:
         try:
-            rows.append(_row(line, models, precisions, of or MeasuredRow))
+            made = of or MeasuredRow
+            rows.append(_row(line, models, precisions, systems, made))
         except (KeyError, ValueError) as error:
             reason = str(error.args[0])  # a KeyError's text would be quoted
             left_out[reason] = left_out.get(reason, 0) + 1
@@ -184,11 +194,12 @@ def _row(
     line: Mapping[str, str],
     models: Mapping[str, str],
     precisions: Sequence[str],
+    systems: Mapping[str, str],
     of: type[MeasuredRow],
 ) -> MeasuredRow:
     return of(
         model=_known("model", models, line["model"]),
-        system=_known("system", SYSTEMS, line["system"]),
+        system=_known("system", systems, line["system"]),
         engine=_known("engine", {each: each for each in ENGINES}, line["engine"]),
         precision=_known(
             "precision", {each: each for each in precisions}, line["precision"]

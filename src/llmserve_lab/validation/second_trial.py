@@ -12,7 +12,7 @@ fitted to dense models, which makes the book's predictions.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from llmserve_lab.validation.expert_form import ExpertConstants
 from llmserve_lab.validation.experts import GOAL, SCORED, predict, read_rows
 from llmserve_lab.validation.latent_form import LatentPredictor
 from llmserve_lab.validation.latent_rows import TRIED, latent_rows, latent_runs
-from llmserve_lab.validation.prediction import KINDS, Times, errors
+from llmserve_lab.validation.prediction import KINDS, Predictor, Times, errors
 from llmserve_lab.validation.rows import SHA256
 from llmserve_lab.validation.scores import ErrorScore, score_of
 
@@ -46,15 +46,16 @@ def mended(predictor: LatentPredictor) -> Times:
 
 
 def scores(
-    predictor: LatentPredictor, times: Times
+    predictor: Predictor, times: Times, *others: np.ndarray
 ) -> dict[str, dict[str, ErrorScore]]:
     """Scores of each kind of time: of all runs, and by model, engine, GPU, precision.
 
-    Servers are drawn for the intervals; of one server alone there is none.
+    ``others`` are more labels [rows]. Servers are drawn for the intervals; of one
+    server alone there is none.
     """
     server = predictor.label("server")
     found: dict[str, dict[str, ErrorScore]] = {}
-    for name, own in _groups(predictor):
+    for name, own in _groups(predictor, others):
         found[name] = {
             kind: score_of(errors(times, predictor.measured, kind)[own], server[own])
             for kind in KINDS
@@ -62,11 +63,12 @@ def scores(
     return found
 
 
-def _groups(predictor: LatentPredictor) -> Iterator[tuple[str, np.ndarray]]:
+def _groups(
+    predictor: Predictor, others: Iterable[np.ndarray]
+) -> Iterator[tuple[str, np.ndarray]]:
     """Names and rows of what is scored together."""
     yield EACH, np.full(len(predictor.rows), True)
-    for by in LABELS:
-        label = predictor.label(by)
+    for label in (*others, *map(predictor.label, LABELS)):
         for name in np.unique(label):
             yield str(name), label == name
 
@@ -95,8 +97,8 @@ def recorded() -> dict[str, Any]:
     return {
         "status": [TRIED.kind, TRIED.date],
         "rows_sha256": SHA256["latent_rows.csv"],
-        "mended": _plain(scores(predictor, times)),
-        "dense": _plain(scores(predictor, plain)),
+        "mended": plain_of(scores(predictor, times)),
+        "dense": plain_of(scores(predictor, plain)),
         "mended errors": errors(times, predictor.measured, "tpot").tolist(),
         "errors": {
             kind: errors(plain, predictor.measured, kind).tolist() for kind in SCORED
@@ -104,7 +106,7 @@ def recorded() -> dict[str, Any]:
     }
 
 
-def _plain(
+def plain_of(
     found: dict[str, dict[str, ErrorScore]],
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Scores as the record has them."""

@@ -1,4 +1,4 @@
-"""Mixtures of experts with latent attention that the served form was tried on.
+"""Mixtures of experts that the served form was tried on, beside those of the book.
 
 No page chooses among them; they stand beside the models of the book. Shapes are those
 of the public config.json; a layer for multi-token prediction is not counted.
@@ -9,13 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from llmserve_lab.catalog.data.models import DEEPSEEK_V3_671B, KIMI_K2_1T
-from llmserve_lab.catalog.records.attention import LatentAttention
+from llmserve_lab.catalog.data.models import DEEPSEEK_V3_671B, KIMI_K2_1T, MODELS
+from llmserve_lab.catalog.records.attention import (
+    GroupedQueryAttention,
+    LatentAttention,
+)
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.catalog.records.hybrid import DeltaLayer, HybridShape
 from llmserve_lab.catalog.records.shape import ModelShape
 
 _params = partial(Cited, unit="parameter", kind="paper", source="GLM-5 model card")
+_card = partial(Cited, unit="parameter", kind="paper")
 
 DEEPSEEK_R1 = replace(
     DEEPSEEK_V3_671B,
@@ -60,3 +65,92 @@ GLM_5 = ModelShape(
     published={"params_total": _params(744e9), "params_active": _params(40e9)},
 )
 INDEXED = 2048  # tokens that an indexer lets a row attend to: index_topk, for each
+# The same language models, trained further.
+KIMI_K26 = replace(
+    KIMI_K25,
+    name="Kimi-K2.6",
+    key="kimi-k2.6",
+    source="config.json of moonshotai/Kimi-K2.6, text_config",
+)
+GLM_46 = replace(
+    MODELS["glm-4.5"],
+    name="GLM-4.6",
+    key="glm-4.6",
+    source="config.json of zai-org/GLM-4.6",
+    max_context=202_752,
+)
+GLM_47_FLASH = ModelShape(
+    name="GLM-4.7-Flash",
+    key="glm-4.7-flash",
+    source="transformers, defaults of Glm4MoeLiteConfig",
+    n_layers=47,
+    d_model=2048,
+    vocab=154_880,
+    attention=LatentAttention(
+        n_heads=20, d_head=192, d_v=256, d_latent=512, d_rope=64, d_q=768
+    ),
+    ffn=MoeFfn(
+        d_ff=1536,
+        n_experts=64,
+        n_shared=1,
+        top_k=4,
+        n_dense_layers=1,
+        d_ff_dense=10_240,
+    ),
+    max_context=202_752,
+    published={
+        "params_total": _card(30e9, source="GLM-4.7-Flash model card"),
+        "params_active": _card(3e9, source="GLM-4.7-Flash model card"),
+    },
+)
+QWEN_35 = HybridShape(
+    name="Qwen3.5-397B-A17B",
+    key="qwen3.5-397b-a17b",
+    source="config.json of Qwen/Qwen3.5-397B-A17B, text_config",
+    n_layers=60,
+    d_model=4096,
+    vocab=248_320,
+    attention=GroupedQueryAttention(n_heads=32, n_kv_heads=2, d_head=256, qk_norm=True),
+    ffn=MoeFfn(
+        d_ff=1024,
+        n_experts=512,
+        n_shared=1,
+        top_k=10,
+        n_dense_layers=0,
+        d_ff_dense=1024,
+        router_bias=False,
+    ),
+    delta=DeltaLayer(n_values=64, n_keys=16, d_head=128, kernel=4),
+    full_every=4,
+    max_context=262_144,
+    published={
+        "params_total": _card(397e9, source="Qwen3.5-397B-A17B model card"),
+        "params_active": _card(17e9, source="Qwen3.5-397B-A17B model card"),
+    },
+)
+# Of the shape of Qwen3-Next-80B-A3B.
+QWEN_CODER_NEXT = HybridShape(
+    name="Qwen3-Coder-Next",
+    key="qwen3-coder-next",
+    source="transformers, defaults of Qwen3NextConfig",
+    n_layers=48,
+    d_model=2048,
+    vocab=151_936,
+    attention=GroupedQueryAttention(n_heads=16, n_kv_heads=2, d_head=256, qk_norm=True),
+    ffn=MoeFfn(
+        d_ff=512,
+        n_experts=512,
+        n_shared=1,
+        top_k=10,
+        n_dense_layers=0,
+        d_ff_dense=512,
+        router_bias=False,
+    ),
+    delta=DeltaLayer(n_values=32, n_keys=16, d_head=128, kernel=4),
+    full_every=4,
+    max_context=262_144,
+    published={
+        "params_total": _card(80e9, source="Qwen3-Coder-Next model card"),
+        "params_active": _card(3e9, source="Qwen3-Coder-Next model card"),
+    },
+)

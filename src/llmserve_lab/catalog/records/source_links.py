@@ -49,6 +49,10 @@ ADDRESSES = {
     "Llama-4-Maverick-17B-128E",
     "MiniMax-M2.5 model card": "https://huggingface.co/MiniMaxAI/MiniMax-M2.5",
     "Qwen3-32B model card": "https://huggingface.co/Qwen/Qwen3-32B",
+    "Qwen3.5-397B-A17B model card": "https://huggingface.co/Qwen/Qwen3.5-397B-A17B",
+    "Qwen3-Coder-Next model card": "https://huggingface.co/Qwen/Qwen3-Coder-Next",
+    "GLM-4.7-Flash model card": "https://huggingface.co/zai-org/GLM-4.7-Flash",
+    "transformers, defaults of": "https://github.com/huggingface/transformers",
     "NVIDIA, Model Optimizer": "https://github.com/NVIDIA/TensorRT-Model-Optimizer/"
     "blob/main/examples/benchmark.md",
     "MIT HAN Lab, lmquant": "https://github.com/mit-han-lab/lmquant",

@@ -29,7 +29,7 @@ from llmserve_lab.validation.cache_blocks import (
 )
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.experts import stored_runs
-from llmserve_lab.validation.latent_rows import latent_runs
+from llmserve_lab.validation.third_rows import new_runs
 
 
 def seesaw() -> Table:
@@ -158,12 +158,11 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    runs, others = (f"{len(each())} runs" for each in (stored_runs, latent_runs))
-    rows += [
-        ("TPOT of mixtures of experts", "blind", runs, *expert_tables.blind()),
-        ("the same, mended", "cross-validated", runs, *expert_tables.mended()),
-        ("three others, mended", "blind", others, *expert_tables.second()),
-    ]
+    tried = (
+        ("TPOT of mixtures of experts", stored_runs(), expert_tables.blind()),
+        ("four others, mended twice", new_runs(), expert_tables.latest()),
+    )
+    rows += [(what, "blind", f"{len(runs)} runs", *said) for what, runs, said in tried]
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
         ends = sizes["median, low"], sizes["median, high"]
