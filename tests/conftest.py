@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -11,8 +12,10 @@ from typing import Any
 import nbval.kernel
 import pytest
 from hypothesis import settings
+from jupyter_client.provisioning import local_provisioner
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import kernels
 from tests.depth import examples
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +31,8 @@ nbval.kernel.start_new_kernel = partial(
     nbval.kernel.start_new_kernel,
     extra_arguments=[f"--IPKernelApp.exec_lines=import gc; gc.set_threshold{RARELY}"],
 )
+if sys.platform == "linux":  # elsewhere a fork of loaded libraries is not safe
+    vars(local_provisioner)["launch_kernel"] = kernels.launch
 # nbval lays out each message of a kernel for a log that nobody has asked for.
 nbval.kernel.pformat = str
 # The same examples on every run, and no clock: a busy machine is not a defect.
