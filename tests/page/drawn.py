@@ -30,14 +30,12 @@ def steps_of(drawing: re.Pattern[str]) -> list[str]:
 
 def _items(figure: LiveFigure, **changes: Any) -> list[tuple[Any, ...]]:
     """What Vega draws at a setting: role, kind, place and the rest of each item."""
-    from llmserve_lab.extras import vl_convert
-
     known = figure.values(**changes)
     params = [
         each | {"value": known[each["name"]]} if "value" in each else each
         for each in figure.spec["params"]
     ]
-    scene = vl_convert.vegalite_to_scenegraph({**figure.spec, "params": params})
+    scene = seen.scene_of({**figure.spec, "params": params})
     return list(seen._items(scene["scenegraph"]))
 
 

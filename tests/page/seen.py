@@ -15,7 +15,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -89,10 +89,20 @@ def _opacity(item: Mapping[str, Any]) -> float:
     return round(float(item.get("opacity", 1)) * float(item.get(side, 1)), 1)
 
 
-def _chart(spec: dict[str, Any]) -> Note:
+def scene_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What Vega lays out for a chart; each setting of it is laid out once."""
+    return _laid_out(json.dumps(spec))
+
+
+@cache
+def _laid_out(spec: str) -> dict[str, Any]:
     from llmserve_lab.extras import vl_convert
 
-    scene = vl_convert.vegalite_to_scenegraph(spec)
+    return dict(vl_convert.vegalite_to_scenegraph(spec))
+
+
+def _chart(spec: dict[str, Any]) -> Note:
+    scene = scene_of(spec)
     width, height = float(scene["width"]), float(scene["height"])
     words, beside, marks = [], [], defaultdict[str, list[Place]](list)
     for role, kind, x, y, item in _items(scene["scenegraph"]):
