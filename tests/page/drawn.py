@@ -13,6 +13,7 @@ from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from tests.page import seen
+from tests.page.scene import scene_of
 
 Points = list[tuple[float, float]]
 PACKAGE = Path(llmserve_lab.__file__).parent
@@ -35,7 +36,7 @@ def _items(figure: LiveFigure, **changes: Any) -> list[tuple[Any, ...]]:
         each | {"value": known[each["name"]]} if "value" in each else each
         for each in figure.spec["params"]
     ]
-    scene = seen.scene_of({**figure.spec, "params": params})
+    scene = scene_of({**figure.spec, "params": params})
     return list(seen._items(scene["scenegraph"]))
 
 

@@ -15,7 +15,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -25,6 +25,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.palette import MEANINGS, SERIES, Ink
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.page.still import StaticFigure
+from tests.page.scene import scene_of
 
 NOTES = Path(__file__).parents[1] / "data" / "seen"
 BESIDE = ("axis", "legend", "title", "frame")  # what stands beside the marks
@@ -87,18 +88,6 @@ def _ink(item: Mapping[str, Any]) -> str:
 def _opacity(item: Mapping[str, Any]) -> float:
     side = "fillOpacity" if item.get("fill") else "strokeOpacity"
     return round(float(item.get("opacity", 1)) * float(item.get(side, 1)), 1)
-
-
-def scene_of(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What Vega lays out for a chart; each setting of it is laid out once."""
-    return _laid_out(json.dumps(spec))
-
-
-@cache
-def _laid_out(spec: str) -> dict[str, Any]:
-    from llmserve_lab.extras import vl_convert
-
-    return dict(vl_convert.vegalite_to_scenegraph(spec))
 
 
 def _chart(spec: dict[str, Any]) -> Note:
