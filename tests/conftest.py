@@ -2,23 +2,28 @@
 
 import gc
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import nbval.kernel
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
+from jupyter_client.provisioning import local_provisioner
+from xdist import is_xdist_worker
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import kernels
 from tests.depth import examples
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {folder.parent.name for folder in ROOT.glob("src/llmserve_lab/*/page")}
 TIMES = "llmserve_lab/seconds"  # in pytest's cache
-ORDINARY_S = 0.03  # seconds of most tests
+ORDINARY_S, CELL_S = 0.016, 0.12  # seconds of a test, and of a chapter's cell
 
 # Tests, and the cells of a chapter, make many objects and no garbage worth looking for
 # so often.
@@ -28,6 +33,8 @@ nbval.kernel.start_new_kernel = partial(
     nbval.kernel.start_new_kernel,
     extra_arguments=[f"--IPKernelApp.exec_lines=import gc; gc.set_threshold{RARELY}"],
 )
+if sys.platform == "linux":  # elsewhere a fork of loaded libraries is not safe
+    vars(local_provisioner)["launch_kernel"] = kernels.launch
 # nbval lays out each message of a kernel for a log that nobody has asked for.
 nbval.kernel.pformat = str
 # The same examples on every run, and no clock: a busy machine is not a defect.
@@ -69,13 +76,14 @@ class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # it has no stubs
 
     What takes longest starts first, so that only short files are left for the end. How
     long a test took is remembered from run to run in pytest's cache; one that nobody
-    timed counts as an ordinary one.
+    timed counts as an ordinary one, and a cell of a chapter as several.
     """
 
     def __init__(self, config: pytest.Config, log: Any = None) -> None:
         super().__init__(config, log)
-        cache = getattr(config, "cache", None)  # -p no:cacheprovider
-        self.took: dict[str, float] = cache.get(TIMES, {}) if cache else {}
+        kept = getattr(config, "cache", None)  # -p no:cacheprovider
+        self.took: dict[str, float] = kept.get(TIMES, {}) if kept else {}
+        self._long: dict[str, float] = {}  # seconds of all tests of a scope
 
     def _split_scope(self, nodeid: str) -> str:
         return room_of(nodeid)
@@ -86,7 +94,9 @@ class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # it has no stubs
         super()._assign_work_unit(node)
 
     def _seconds(self, scope: str) -> float:
-        return seconds(self.workqueue[scope], self.took)
+        if scope not in self._long:
+            self._long[scope] = seconds(self.workqueue[scope], self.took)
+        return self._long[scope]
 
     def mark_test_complete(
         self, node: Any, item_index: int, duration: float = 0
@@ -94,13 +104,20 @@ class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # it has no stubs
         nodeid = self.registered_collections[node][item_index]
         self.took[nodeid] = round(duration, 3)
         super().mark_test_complete(node, item_index, duration)
+        # xdist counts after each test all that its process has done so far.
+        work, scope = self.assigned_work[node], room_of(nodeid)
+        if all(work[scope].values()):
+            del work[scope]
 
 
 def seconds(tests: Iterable[str], took: Mapping[str, float]) -> float:
     """How long these tests take, by what each took in the last run."""
-    return sum(took.get(test, ORDINARY_S) for test in tests)
+    return sum(
+        took.get(test, CELL_S if ".ipynb::" in test else ORDINARY_S) for test in tests
+    )
 
 
+@cache
 def room_of(nodeid: str) -> str:
     """The chapter's package that a test is about; of any other test its file."""
     file, _, test = nodeid.partition("::")
@@ -118,8 +135,32 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByRoom | Non
 
 def pytest_collection_finish() -> None:
     """Tests that are collected stay: no search for garbage looks at them again."""
-    gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> bool | None:
+    """A worker tells of a test itself, and of what comes before and after if it fails.
+
+    Messages are most of what a quick test costs, and there are thousands.
+    """
+    if not is_xdist_worker(item.session):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remember the times for the next run."""
+    workers = session.config.pluginmanager.getplugin("dsession")
+    scheduler = getattr(workers, "sched", None)
+    kept = getattr(session.config, "cache", None)
+    if isinstance(scheduler, ByRoom) and kept is not None:
+        kept.set(TIMES, scheduler.took)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

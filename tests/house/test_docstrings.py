@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,11 +26,20 @@ OUTSIDE = {
 ROOMS = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")})
 
 
-def docstrings(path: Path) -> Iterator[str]:
+@cache
+def parsed(path: Path) -> list[ast.AST]:
+    """All nodes of a file: it is parsed once."""
+    return [*ast.walk(ast.parse(path.read_text("utf8")))]
+
+
+@cache
+def docstrings(path: Path) -> list[str]:
     """Every docstring of a file."""
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            yield ast.get_docstring(node) or ""
+    return [
+        ast.get_docstring(node) or ""
+        for node in parsed(path)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+    ]
 
 
 def people(room: str) -> list[str]:
@@ -67,8 +77,7 @@ def named(node: ast.AST) -> Iterator[str]:
 
 def test_code_that_a_docstring_names_is_there() -> None:
     paths = sorted(PACKAGE.rglob("*.py"))
-    trees = [ast.parse(path.read_text("utf8")) for path in paths]
-    known = {name for tree in trees for node in ast.walk(tree) for name in named(node)}
+    known = {name for path in paths for node in parsed(path) for name in named(node)}
     known |= OUTSIDE | {part for path in paths for part in (*path.parts, path.stem)}
     known |= {formula.label for formula in formulas()}
     said = {

@@ -11,7 +11,7 @@ from tests.conftest import ORDINARY_S, ROOMS, ByRoom, room_of, seconds
 def given_out(took: dict[str, float], **scopes: list[str]) -> list[str]:
     """The scopes in the order in which they are given to workers."""
     scheduler = ByRoom.__new__(ByRoom)
-    scheduler.took = took
+    scheduler.took, scheduler._long = took, {}
     scheduler.workqueue = OrderedDict(
         (scope, dict.fromkeys(tests, False)) for scope, tests in scopes.items()
     )
@@ -34,6 +34,11 @@ def test_what_took_longest_is_given_out_first() -> None:
 def test_without_times_most_tests_are_given_out_first() -> None:
     assert given_out({}, x=["a"], y=["b", "c"]) == ["y", "x"]
     assert seconds(["a", "b"], {"b": 3.0, "gone": 9.0}) == ORDINARY_S + 3.0
+
+
+def test_without_times_a_chapter_is_given_out_before_as_many_tests() -> None:
+    cells = ["chapters/kv_memory.ipynb::Cell 0", "chapters/kv_memory.ipynb::Cell 1"]
+    assert given_out({}, x=["a", "b", "c"], y=cells) == ["y", "x"]
 
 
 def test_a_chapter_s_tests_are_one_scope_and_a_notebook_is_its_own() -> None:

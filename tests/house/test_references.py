@@ -3,6 +3,7 @@
 import io
 import json
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ SHOWN = {path.stem: displayed(path.read_text("utf8")) for path in CHAPTERS}
 PLANTED = ("tests/house/test_notebooks.py", "tests/page/test_build.py")
 
 
+@cache
 def words(path: Path) -> str:
     """Comments and texts of a Python file, without its code."""
     tokens = tokenize.generate_tokens(io.StringIO(path.read_text("utf8")).readline)

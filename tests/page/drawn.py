@@ -13,6 +13,7 @@ from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from tests.page import seen
+from tests.page.scene import scene_of
 
 Points = list[tuple[float, float]]
 PACKAGE = Path(llmserve_lab.__file__).parent
@@ -30,14 +31,12 @@ def steps_of(drawing: re.Pattern[str]) -> list[str]:
 
 def _items(figure: LiveFigure, **changes: Any) -> list[tuple[Any, ...]]:
     """What Vega draws at a setting: role, kind, place and the rest of each item."""
-    from llmserve_lab.extras import vl_convert
-
     known = figure.values(**changes)
     params = [
         each | {"value": known[each["name"]]} if "value" in each else each
         for each in figure.spec["params"]
     ]
-    scene = vl_convert.vegalite_to_scenegraph({**figure.spec, "params": params})
+    scene = scene_of({**figure.spec, "params": params})
     return list(seen._items(scene["scenegraph"]))
 
 

@@ -25,6 +25,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.palette import MEANINGS, SERIES, Ink
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.page.still import StaticFigure
+from tests.page.scene import scene_of
 
 NOTES = Path(__file__).parents[1] / "data" / "seen"
 BESIDE = ("axis", "legend", "title", "frame")  # what stands beside the marks
@@ -90,9 +91,7 @@ def _opacity(item: Mapping[str, Any]) -> float:
 
 
 def _chart(spec: dict[str, Any]) -> Note:
-    from llmserve_lab.extras import vl_convert
-
-    scene = vl_convert.vegalite_to_scenegraph(spec)
+    scene = scene_of(spec)
     width, height = float(scene["width"]), float(scene["height"])
     words, beside, marks = [], [], defaultdict[str, list[Place]](list)
     for role, kind, x, y, item in _items(scene["scenegraph"]):

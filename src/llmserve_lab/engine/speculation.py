@@ -8,6 +8,7 @@ top. How large that part is, is a law of chance: :class:`Acceptance`.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from random import Random
 
 from llmserve_lab.checks import of_type, whole, whole_number
@@ -16,6 +17,7 @@ from llmserve_lab.engine.timing.iteration_span import IterationSpan
 from llmserve_lab.engine.timing.load import IterationLoad
 
 MOST_DRAFTS = 1_024  # each is a pass of the model that drafts
+FEW_DRAFTS = 16  # more than most runs have, and drawn as one
 
 
 @dataclass(frozen=True)
@@ -146,5 +148,22 @@ class Speculation:
 
     def kept(self, request_id: int, emitted: int) -> int:
         """Drafts that a request keeps in the pass after ``emitted`` tokens."""
-        rng = Random(f"{self.seed}/{request_id}/{emitted}")
-        return self.acceptance.draw(self.n_draft, rng)
+        most = FEW_DRAFTS if self.n_draft <= FEW_DRAFTS else MOST_DRAFTS
+        found = _fates(self.acceptance, most, self.seed, request_id)
+        kept = found.get(emitted)
+        if kept is None:
+            rng = Random(f"{self.seed}/{request_id}/{emitted}")
+            kept = found[emitted] = self.acceptance.draw(most, rng)
+        return min(kept, self.n_draft)
+
+
+@lru_cache(maxsize=2**14)
+def _fates(
+    acceptance: Acceptance, most: int, seed: int, request_id: int
+) -> dict[int, int]:
+    """How many of ``most`` drafts a request keeps, by the tokens it has by then.
+
+    Runs that are compared ask for the same draws, each run for its own number of
+    drafts, and to seed a draw takes longer than all else that is done for a decode.
+    """
+    return {}

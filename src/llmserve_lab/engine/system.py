@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 from math import inf
-from operator import attrgetter
 
 from llmserve_lab.engine.arrivals import ArrivalSource
 from llmserve_lab.engine.deployment import Disaggregated, Pool
@@ -23,7 +22,6 @@ from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.timing.time_tolerance import earliest, latest
 
 StopCondition = Callable[[float], bool]
-BY_END = attrgetter("end_s")
 
 
 class System:
@@ -76,11 +74,13 @@ class System:
         self, source: ArrivalSource, record: RequestLog, stop: StopCondition | None
     ) -> bool:
         """Run until nothing is left to do, or until ``stop`` says so; then false."""
+        sent = self._sent
+        alone = self.replicas[0] if len(self.replicas) == 1 else None
         while True:
-            replica = self._next_replica()
+            replica = alone or self._next_replica()
             outside_s = source.next_s
-            if self._sent and self._sent[0][0] <= outside_s:
-                outside_s = self._sent[0][0]
+            if sent and sent[0][0] <= outside_s:
+                outside_s = sent[0][0]
             # Times that differ by rounding alone are one moment: without the tolerance
             # the order of events there would be that of rounding errors.
             if replica.run is not None and replica.end_s <= latest(outside_s):
@@ -109,13 +109,15 @@ class System:
         Replicas that are due at the same moment but only wait to plan come after, so
         that what the ended iterations send on can be in their plans.
         """
-        if len(self.replicas) == 1:
+        ends = [each.end_s for each in self.replicas]
+        soonest_s = min(ends)
+        if soonest_s == inf:
             return self.replicas[0]
-        soonest = min(self.replicas, key=BY_END)
-        if soonest.end_s == inf:
-            return soonest
-        now_s = latest(soonest.end_s)
-        due = [each for each in self.replicas if each.end_s <= now_s]
+        now_s = latest(soonest_s)
+        both = zip(self.replicas, ends, strict=True)
+        due = [each for each, end_s in both if end_s <= now_s]
+        if len(due) == 1:
+            return due[0]
         return next((each for each in due if each.run), due[0])
 
     def _deliver(self, due_s: float, source: ArrivalSource) -> None:

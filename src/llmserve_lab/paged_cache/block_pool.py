@@ -90,17 +90,13 @@ class BlockPool:
 
     def find_run(self, names: Iterable[Hashable]) -> list[int]:
         """Blocks with these contents, in this order, up to the first not found."""
-        run: list[int] = []
-        for block in map(self._found.get, names):
-            if block is None:
-                break
-            run.append(block)
-        return run
+        found = map(self._found.get, names)
+        return list(iter(found.__next__, None))
 
     def num_used(self, blocks: Iterable[int]) -> int:
         """How many of these blocks a block table points to."""
-        references = self._references
-        return sum(references[block] > 0 for block in self._all_known(blocks))
+        known = self._all_known(blocks)
+        return len(known) - [*map(self._references.__getitem__, known)].count(0)
 
     def take(self, count: int = 1) -> list[int]:
         """Take free blocks for new contents; what they contained is evicted.
@@ -175,7 +171,7 @@ class BlockPool:
             ValueError: nothing is known of the contents of one; those before it are
                 shared.
         """
-        references = self._references
+        references, events = self._references, self.events
         for block in self._all_known(blocks):
             if references[block] == 0:
                 if self._names[block] is None:
@@ -184,7 +180,7 @@ class BlockPool:
                     )
                 del self._idle[block]
             references[block] += 1
-            if self.events is not None:
+            if events is not None:
                 self._note("shared", block)
 
     def release(self, *blocks: int) -> int:
@@ -197,6 +193,7 @@ class BlockPool:
             ValueError: one was free already; those before it are released.
         """
         references, names, free = self._references, self._names, self.num_free
+        events = self.events
         for block in self._all_known(blocks):
             if (left := references[block] - 1) < 0:
                 raise ValueError(f"block must be used to be released, got free {block}")
@@ -206,7 +203,7 @@ class BlockPool:
                     self._blank.append(block)
                 else:
                     self._idle[block] = None
-            if self.events is not None:
+            if events is not None:
                 self._note("released" if left else "freed", block)
         return self.num_free - free
 

@@ -38,9 +38,16 @@ class IterationLoad(_Counts):
         prompts: int = 0,
     ) -> IterationLoad:
         """The counts, each finite and at least zero."""
-        load = super().__new__(cls, rows, pairs, kv_tokens, requests, prompts)
-        try:  # one comparison: an engine makes a load for each iteration
-            is_sound = min(load) >= 0 and sum(load) < inf
+        # Without a call that can be spared: an engine makes some for each iteration.
+        load = tuple.__new__(cls, (rows, pairs, kv_tokens, requests, prompts))
+        try:
+            is_sound = (
+                0 <= rows < inf
+                and 0 <= pairs < inf
+                and 0 <= kv_tokens < inf
+                and 0 <= requests < inf
+                and 0 <= prompts < inf
+            )
         except TypeError:
             is_sound = False
         if not is_sound:
@@ -61,7 +68,7 @@ class IterationLoad(_Counts):
             given = f"{chunk} and {context}"
             raise ValueError(f"chunk and context must be at least 0 rows, got {given}")
         pairs = chunk * context + chunk * (chunk + 1) // 2
-        return cls(chunk, pairs, context, min(chunk, 1), int(chunk > 1))
+        return cls(chunk, pairs, context, chunk if chunk < 1 else 1, int(chunk > 1))
 
     def plus(self, other: IterationLoad) -> IterationLoad:
         """Both in one iteration."""
