@@ -96,3 +96,9 @@ def predicted_s() -> dict[str, float]:
 def blind_error() -> float:
     """Mean error of TPOT of servers of three other mixtures, predicted blind."""
     return float(record()["experts"]["blind"]["all"]["tpot"]["mean"])
+
+
+def deepseek_error() -> float:
+    """That of servers of DeepSeek-R1, the shape of DeepSeek-V3; all but a bias."""
+    found = record()["second trial"]["dense"]["deepseek-ai/DeepSeek-R1-0528"]["tpot"]
+    return float(found["mean"])
