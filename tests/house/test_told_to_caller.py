@@ -16,7 +16,13 @@ from llmserve_lab.afd.deployment import ffn_bytes
 from llmserve_lab.afd.simulation.length_distributions import moments
 from llmserve_lab.capacity.measured import rates_at, real
 from llmserve_lab.capacity.tables import at_level
-from llmserve_lab.checks import UnknownKeyError, at_least, key_of, whole_number
+from llmserve_lab.checks import (
+    NotWholeError,
+    UnknownKeyError,
+    at_least,
+    key_of,
+    whole_number,
+)
 from llmserve_lab.claims.cuts_executed import step, weight
 from llmserve_lab.continuous_batching.machine import DECODES
 from llmserve_lab.continuous_batching.tuning import longest_s
@@ -85,7 +91,7 @@ counted = boundary.judged(stairs)  # type: ignore[arg-type]
         ),
         (
             lambda: counted(0.5),
-            TypeError,
+            NotWholeError,
             r"^n_floors must be of type int, got 0.5 \(n_steps must be a whole",
         ),
         # These words of Python's are no check's, though they hold a "must".

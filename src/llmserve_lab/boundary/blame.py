@@ -45,15 +45,16 @@ def raised(
         return
     file = inspect.unwrap(function).__code__.co_filename
     if _is_told(error):
-        found = None if is_of_reader(error, file) else _below(function, given, error)
-    else:
-        found = (
-            _of_another_kind(function, given)
-            or _beyond(given, f" ({error})")
-            or _unknown_key(given, error)
-            or _too_long(given, f" ({error})")
-            or blamed(given, error, file)
-        )
+        if not is_of_reader(error, file):
+            _retell(function, given, error)
+        return
+    found = (
+        _of_another_kind(function, given)
+        or _beyond(given, f" ({error})")
+        or _unknown_key(given, error)
+        or _too_long(given, f" ({error})")
+        or blamed(given, error, file)
+    )
     if found is not None:
         raise found from error
 
@@ -114,23 +115,21 @@ def _limited(function: Function, given: Values) -> Values:
     }
 
 
-def _below(function: Function, given: Values, error: Exception) -> Exception | None:
-    """What a check further down refused, in the names of the caller.
+def _retell(function: Function, given: Values, error: Exception) -> None:
+    """Tell what a check further down refused in the names of the caller.
 
-    Where no argument is wrong by itself, ``error`` lists them, as a formula does:
-    ``n_ranks must be positive, got 0, from n_gpus=0``.
+    The error keeps its type. Where no argument is wrong by itself, it lists them, as a
+    formula does: ``n_ranks must be positive, got 0, from n_gpus=0``.
     """
     text = str(error)
     is_own = text.startswith(f"{function.__name__} must ")  # model("x")
     names = any(re.search(rf"\b{name}\b", text) for name in given)
     if not given or names or is_own or " must " not in text:
-        return None
+        return
     why = f" ({text})"
     wrong = _of_another_kind(function, given, why)
     wrong = wrong or _beyond(_limited(function, given), why)
-    if wrong is None:
-        error.args = (f"{text}, from {_listed(given, text)}",)
-    return wrong
+    error.args = (str(wrong or f"{text}, from {_listed(given, text)}"),)
 
 
 def _listed(given: Values, text: str) -> str:
