@@ -101,7 +101,7 @@ def judged(public: Public, name: str, value: Any) -> tuple[str, str]:
     except (ValueError, TypeError) as error:
         text = str(error)
         known = any(re.search(rf"\b{each}\b", text) for each in public.usual)
-        known = known or text.startswith(f"{own} must ")
+        known = known or text.startswith(f"{own} must be one of ")
         word = "refused" if known else "inside" if " must " in text else "nameless"
         return word, text[:200]
     except MemoryError as error:

@@ -22,6 +22,7 @@ Values = Mapping[str, Any]
 LARGEST = 1e100  # beyond it, and below its inverse, float64 does not go far
 LONGEST = 2**63 - 1
 DEEP = 4
+PLAIN = (Real, str, list, tuple, Mapping, np.ndarray)
 SHORT = Repr()
 SHORT.maxstring = SHORT.maxother = 60
 # What a wrong argument ends in; a missing file or library is another matter.
@@ -122,7 +123,7 @@ def _retell(function: Function, given: Values, error: Exception) -> None:
     formula does: ``n_ranks must be positive, got 0, from n_gpus=0``.
     """
     text = str(error)
-    is_own = text.startswith(f"{function.__name__} must ")  # model("x")
+    is_own = text.startswith(f"{function.__name__} must be one of ")  # model("x")
     names = any(re.search(rf"\b{name}\b", text) for name in given)
     if not given or names or is_own or " must " not in text:
         return
@@ -133,7 +134,7 @@ def _retell(function: Function, given: Values, error: Exception) -> None:
 
 
 def _listed(given: Values, text: str) -> str:
-    """The argument that was refused, if it is unmistakable; else all but records."""
+    """The argument that was refused, if it is unmistakable; else all plain ones."""
     refused = {
         name: value
         for name, value in given.items()
@@ -142,7 +143,7 @@ def _listed(given: Values, text: str) -> str:
     plain = {
         name: value
         for name, value in given.items()
-        if not (is_dataclass(value) or callable(value))
+        if value is None or isinstance(value, PLAIN)
     }
     chosen = refused or plain or given
     return ", ".join(f"{name}={SHORT.repr(value)}" for name, value in chosen.items())
