@@ -36,6 +36,7 @@ from llmserve_lab.engine import Request
 from llmserve_lab.formula.vega import printed
 from llmserve_lab.how_wrong.record import switched_ends
 from llmserve_lab.kv_memory.page.playground import memory
+from llmserve_lab.moe.hybrid_parallel_block import all_reduced
 from llmserve_lab.moe.parallel import pack
 from llmserve_lab.moe.placement import contiguous
 from llmserve_lab.moe.routing_sampler import popular
@@ -154,6 +155,15 @@ WRONG: dict[str, tuple[str, Call]] = {
         lambda: plain_attention(FORM, FORM, FORM, None, hbm=HbmMeter()),  # type: ignore[arg-type]
     ),
     "a rank's weight": ("weight", lambda: cuts.execute(cuts.by_columns, 2, ROWS, PAIR)),
+    "a table where ranks reduce": ("rows", lambda: all_reduced({}, num_ranks=4)),  # type: ignore[arg-type]
+    "arrivals beyond numbers": (
+        "times",
+        lambda: [
+            *faster(
+                [Request(arrival_s=99, prompt_len=1, output_len=1, id=0)], times=1e-308
+            )
+        ],
+    ),
     "no arrays on ranks": ("weights", lambda: midhead.execute(2, ROWS, {})),
     "a device without a record": (
         "system",

@@ -56,8 +56,8 @@ TOLD_BY = {
     "not comparable": {"ndarray", "NoneType", "object", "dict", "list", "bool"},
 }
 SHAPES = re.compile(
-    r"broadcast|match|too many indices|to unpack|same length|scalar variable|"
-    r"tuple index out of range|cannot reshape"
+    r"broadcast|match|number of dimensions|too many indices|to unpack|same length|"
+    r"scalar variable|tuple index out of range|cannot reshape"
 )
 MISSING = re.compile(r"^\w+ needs ([\w, ]+?)(, which|$)")  # in a formula's words
 INDEX = re.compile(r"index (\d+) is out of bounds for axis \d+ with size (\d+)")
@@ -92,8 +92,9 @@ def blamed(given: Values, error: Exception, file: str) -> Exception | None:
 
 
 def is_of_reader(error: Exception, file: str) -> bool:
-    """Whether the reader's own code was running when it came about."""
-    known, places = (*PLACES, file), (place for place, _ in _places(error))
+    """Whether the reader's own code was running when it came about, on a rank too."""
+    ranks = [*_places(error.__cause__)] if error.__cause__ else []
+    known, places = (*PLACES, file), (place for place, _ in [*_places(error), *ranks])
     return not all(it.startswith(known) or LIBRARIES.search(it) for it in places)
 
 
@@ -113,7 +114,7 @@ def _is_raised(file: str, line: int) -> bool:
     return is_ours and getline(file, line).lstrip().startswith("raise ")
 
 
-def _places(error: Exception) -> Iterator[tuple[str, int]]:
+def _places(error: BaseException) -> Iterator[tuple[str, int]]:
     """File and line of the code that was running, from the call inwards."""
     at = error.__traceback__
     while at is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -110,4 +111,6 @@ def faster(requests: Iterable[Request], *, times: float) -> Iterator[Request]:
 
 def _earlier(requests: Request, times: float) -> Request:
     of_type(Request, requests=requests)
+    if requests.arrival_s / times == inf:
+        raise ValueError(f"times must keep arrivals finite, got {times}")
     return replace(requests, arrival_s=requests.arrival_s / times)
