@@ -152,10 +152,13 @@ WRONG: dict[str, tuple[str, Call]] = {
     "rows of another width": ("bias", lambda: layer_norm(ROWS, np.ones(4), PAIR)),
     "no mask": (
         "mask",
-        lambda: plain_attention(FORM, FORM, FORM, None, hbm=HbmMeter()),  # type: ignore[arg-type]
+        lambda: plain_attention(FORM, FORM, FORM, None, hbm=HbmMeter()),  # type: ignore
     ),
     "a rank's weight": ("weight", lambda: cuts.execute(cuts.by_columns, 2, ROWS, PAIR)),
-    "a table where ranks reduce": ("rows", lambda: all_reduced({}, num_ranks=4)),  # type: ignore[arg-type]
+    "no array on ranks": (
+        "rows",
+        lambda: all_reduced({}, num_ranks=4),  # type: ignore[arg-type]
+    ),
     "arrivals beyond numbers": (
         "times",
         lambda: [
@@ -188,7 +191,10 @@ WRONG: dict[str, tuple[str, Call]] = {
         "n_experts",
         lambda: popular(n_experts=0, n_rows=1, top_k=1, steepness=1.0),
     ),
-    "a log that is an array": ("log", lambda: PagedAllocator(4, log=PAIR)),  # type: ignore[arg-type]
+    "a log that is an array": (
+        "log",
+        lambda: PagedAllocator(4, log=PAIR),  # type: ignore[arg-type]
+    ),
     "a name that is no number": (
         "prefix",
         lambda: Request(
@@ -199,8 +205,8 @@ WRONG: dict[str, tuple[str, Call]] = {
             prefix=(math.nan,),  # type: ignore[arg-type]
         ),
     ),
-    "no requests": ("requests", lambda: [*faster([3], times=2)]),  # type: ignore[list-item]
-    "nothing to compare": ("x", lambda: relative_error(None, PAIR)),  # type: ignore[arg-type]
+    "no requests": ("requests", lambda: [*faster([3], times=2)]),  # type: ignore
+    "nothing to compare": ("x", lambda: relative_error(None, PAIR)),  # type: ignore
     "nothing known": ("known", lambda: tflops({}, 3.0)),
     "groups of another length": ("group", lambda: mean_interval(np.ones(9), PAIR)),
     "a time of nothing": ("tpot_s", lambda: rates_at(None)),  # type: ignore[arg-type]
