@@ -55,9 +55,10 @@ TOLD_BY = {
     "ympif": {"ndarray", "NoneType", "object", "dict", "list", "str"},
     "not comparable": {"ndarray", "NoneType", "object", "dict", "list", "bool"},
 }
+TOGETHER = r"broadcast|mismatch|did not match|number of dimensions|same length"
 SHAPES = re.compile(
-    r"broadcast|match|number of dimensions|too many indices|to unpack|same length|"
-    r"scalar variable|tuple index out of range|cannot reshape"
+    rf"{TOGETHER}|too many indices|to unpack|scalar variable|tuple index out of range|"
+    r"cannot reshape"
 )
 MISSING = re.compile(r"^\w+ needs ([\w, ]+?)(, which|$)")  # in a formula's words
 INDEX = re.compile(r"index (\d+) is out of bounds for axis \d+ with size (\d+)")
@@ -70,7 +71,7 @@ def blamed(given: Values, error: Exception, file: str) -> Exception | None:
     """
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception):
         error = error.__cause__  # of a rank
-    is_plain = MISSING.search(str(error)) or not _is_raised(*[*_places(error)][-1])
+    is_plain = MISSING.search(str(error)) or not _is_raised(*_last(error))
     if is_of_reader(error, file) or not is_plain:
         return None
     why = f"{type(error).__name__}: {error}"
@@ -80,7 +81,7 @@ def blamed(given: Values, error: Exception, file: str) -> Exception | None:
             got = SHORT.repr(given[names[0]])
             return kind(f"{names[0]} must {rule}, got {got} ({why})")
     rows = [name for name, value in given.items() if _is_row(value)]
-    if SHAPES.search(str(error)) and rows:
+    if re.search(TOGETHER, str(error)) and rows:
         shapes = ", ".join(_shape(given[name]) for name in rows)
         return ValueError(
             f"{' and '.join(rows)} must fit in shape, got {shapes} ({why})"
@@ -100,7 +101,7 @@ def is_of_reader(error: Exception, file: str) -> bool:
 
 def is_foreign(error: Exception) -> bool:
     """Whether it is in the words of Python or a library, which may hold a "must"."""
-    *_, (last, line) = (("", 0), *_places(error))
+    last, line = _last(error)
     is_library = last.startswith(PLACES) or bool(LIBRARIES.search(last))
     said = getline(last, line).strip()
     if last.startswith(PACKAGE) or not is_library:
@@ -112,6 +113,11 @@ def _is_raised(file: str, line: int) -> bool:
     """Whether the package itself raises an error there, in its own words."""
     is_ours = file.startswith(PACKAGE)
     return is_ours and getline(file, line).lstrip().startswith("raise ")
+
+
+def _last(error: Exception) -> tuple[str, int]:
+    """Where it was raised; an error that another process sent does not say."""
+    return [("", 0), *_places(error)][-1]
 
 
 def _places(error: BaseException) -> Iterator[tuple[str, int]]:
