@@ -14,6 +14,7 @@ from llmserve_lab import boundary, catalog
 from llmserve_lab.afd.coupled import slowest_context
 from llmserve_lab.afd.deployment import ffn_bytes
 from llmserve_lab.afd.simulation.length_distributions import moments
+from llmserve_lab.capacity.by_hand import rent
 from llmserve_lab.capacity.measured import rates_at, real
 from llmserve_lab.capacity.tables import at_level
 from llmserve_lab.checks import (
@@ -137,6 +138,7 @@ WRONG: dict[str, tuple[str, Call]] = {
     "a table of another length": ("values", lambda: moments(PAIR, np.ones(9))),
     "a rate off by all of it": ("off", lambda: real(1.0, -1)),
     "a GPU that was not run": ("device", lambda: at_level("x")),
+    "a GPU that was not rented": ("device", lambda: rent("x", 40.0)),
     "a third side of a weight": ("axis", lambda: weight("paired", "o_proj", 2)),
     "a step that is none": ("name", lambda: step("paired", "x")),
     "a budget that decodes fill": ("budget", lambda: longest_s(DECODES, 1000)),

@@ -191,6 +191,8 @@ def _unknown_key(given: Values, error: Exception) -> Exception | None:
         return None
     key = error.args[0]
     keys = key if isinstance(key, tuple) else (key,)
+    if isinstance(key, str):  # "llama-3.1-8b, h100-sxm" is a key of two
+        keys += tuple(key.split(", "))
     plain = {k: v for k, v in given.items() if isinstance(v, str | int | float)}
     sought = [name for name, value in plain.items() if value in keys]
     if len(sought) != 1:
