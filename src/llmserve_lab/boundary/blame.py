@@ -69,15 +69,16 @@ def returned(
     Raises:
         ValueError: it is; an argument whose default is infinite may be.
     """
-    if not any(it is None or _is_extreme(it) for it in (*args, *kwargs.values())):
+    values = (*args, *kwargs.values())
+    is_extreme = any(map(_is_extreme, values))
+    if not is_extreme and not any(value is None for value in values):
         return
     if function.__name__ == "__init__":
         found = args[0]
-    if not _is_finite(found):
+    if not _is_finite(found, DEEP if is_extreme else 1):
         given = _given(function, args, kwargs) or {}
-        refused = _of_another_kind(function, given) or _beyond(
-            _limited(function, given)
-        )
+        refused = _of_another_kind(function, given)
+        refused = refused or _beyond(_limited(function, given))
         if refused is not None:
             raise refused
 
