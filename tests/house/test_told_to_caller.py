@@ -29,6 +29,8 @@ from llmserve_lab.continuous_batching.machine import DECODES
 from llmserve_lab.continuous_batching.tuning import longest_s
 from llmserve_lab.deepseek.calibration.host_time import fit_host
 from llmserve_lab.deepseek.defaults import book_assumptions as assumed
+from llmserve_lab.deepseek.evaluation.decisions import range_by_size
+from llmserve_lab.deepseek.evaluation.group_size import rate_with
 from llmserve_lab.deepseek.page.controls import twin
 from llmserve_lab.disaggregation.goodput import HANDS, WAYS, rate_kept, served_best
 from llmserve_lab.disaggregation.page.questions import served
@@ -42,6 +44,7 @@ from llmserve_lab.moe.parallel import pack
 from llmserve_lab.moe.placement import contiguous
 from llmserve_lab.moe.routing_sampler import popular
 from llmserve_lab.paged_cache import PagedAllocator
+from llmserve_lab.parallelism.page.choices import leading
 from llmserve_lab.quantization.page.playground import weights
 from llmserve_lab.quantization.schemes import relative_error
 from llmserve_lab.roofline.page.stills import tflops
@@ -138,6 +141,12 @@ WRONG: dict[str, tuple[str, Call]] = {
     "a table of another length": ("values", lambda: moments(PAIR, np.ones(9))),
     "a rate off by all of it": ("off", lambda: real(1.0, -1)),
     "a GPU that was not run": ("device", lambda: at_level("x")),
+    "an error that leaves no time": (
+        "error",
+        lambda: rate_with("h100-sxm", 8, context=1.0, tpot_s=0.05, error=-1),
+    ),
+    "less than a token": ("context", lambda: range_by_size(32, 0.5, 0.05)),
+    "a sixth column": ("place", lambda: leading({}, 5)),
     "a GPU that was not rented": ("device", lambda: rent("x", 40.0)),
     "a third side of a weight": ("axis", lambda: weight("paired", "o_proj", 2)),
     "a step that is none": ("name", lambda: step("paired", "x")),
