@@ -93,12 +93,15 @@ def judged(public: Public, name: str, value: Any) -> tuple[str, str]:
 
     A call is refused where the message has a rule and the name of an argument, and
     inside where the name is another's: that of a function or a formula further down.
+    A look-up such as ``model(key)`` says what is looked up, by its own name.
     """
+    own = public.name.rsplit(".", 1)[-1]
     try:
         found = call(public, {**public.usual, name: value})
     except (ValueError, TypeError) as error:
         text = str(error)
         known = any(re.search(rf"\b{each}\b", text) for each in public.usual)
+        known = known or text.startswith(f"{own} must be one of ")
         word = "refused" if known else "inside" if " must " in text else "nameless"
         return word, text[:200]
     except MemoryError as error:

@@ -126,6 +126,8 @@ def table(rows: Sequence[float], by: str, at: int, more: Mapping[str, float]) ->
         added += float(np.arange(10.0)[at])
     if at < 0:
         added += float(np.ones(at)[0])
+    if at == 5:
+        added += float((np.asarray(rows) * np.ones(3)).sum())
     return added + max(rows) + next(row for row in rows if row > at or by == "one")
 
 
@@ -141,6 +143,7 @@ looked = boundary.judged(table)  # type: ignore[arg-type]
         (lambda: looked([1], "one", 10, {"more": 1}), ValueError, "^at must be within"),
         (lambda: looked([1], "one more", 1, {"more": 1}), ValueError, "^by must be a "),
         (lambda: looked([1], "one", 1, {"more": 1}), None, ""),
+        (lambda: looked([1, 2], "one", 5, {"more": 1}), ValueError, "^rows must fit "),
     ],
 )
 def test_python_s_complaint_names_the_argument_that_has_it(

@@ -73,6 +73,7 @@ def slowest_of(n: int) -> float:
 
 def slowest_context(context: float, spread: float, n_gpus: int, drawn: Any) -> Any:
     """Mean context on the slowest of ``n_gpus``, each with ``drawn`` requests."""
+    whole(of="GPU", n_gpus=n_gpus)
     above = spread * slowest_of(n_gpus) / np.sqrt(np.maximum(drawn, 1))
     return context * (1 + above)
 

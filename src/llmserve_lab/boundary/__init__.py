@@ -13,7 +13,8 @@ listed: importing a module wraps its public functions and the ``__init__`` of it
 classes.
 
 Where neither is known, Python's own complaint is read
-(:mod:`llmserve_lab.boundary.complaint`): it names an argument if one alone fits.
+(:mod:`llmserve_lab.boundary.complaint`): it names an argument if one alone fits. A
+check further down speaks of an argument of its own: the caller's are added.
 """
 
 from __future__ import annotations

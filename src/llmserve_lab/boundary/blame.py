@@ -13,24 +13,22 @@ from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
-from llmserve_lab.boundary.complaint import blamed
+from llmserve_lab.boundary.complaint import blamed, is_foreign, is_of_reader
 from llmserve_lab.boundary.kinds import annotated, fits
-from llmserve_lab.checks import UnknownKeyError
+from llmserve_lab.checks import UnknownKeyError, is_whole
 
 Function = Callable[..., Any]
 Values = Mapping[str, Any]
 LARGEST = 1e100  # beyond it, and below its inverse, float64 does not go far
 LONGEST = 2**63 - 1
 DEEP = 4
+CHECKED = (ValueError, TypeError)  # what a check raises
+PLAIN = (Real, str, list, tuple, Mapping, np.ndarray)
 SHORT = Repr()
 SHORT.maxstring = SHORT.maxother = 60
 # What a wrong argument ends in; a missing file or library is another matter.
 JUDGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, StopIteration,
           TypeError, ValueError)  # fmt: skip
-# Python's and NumPy's own words, which hold a "must" and no argument's name.
-FOREIGN = re.compile(
-    r"^(list|tuple|string|slice|byte) ind|^(must|arrays|all|float\(\)) |^only "
-)
 
 
 def raised(
@@ -45,14 +43,19 @@ def raised(
         Exception: one of these, for an argument that alone has what ``error`` says.
     """
     given = _given(function, args, kwargs)
-    if given is None or _is_told(error) or not isinstance(error, JUDGED):
+    if given is None or not isinstance(error, JUDGED):
+        return
+    file = inspect.unwrap(function).__code__.co_filename
+    if _is_told(error):
+        if isinstance(error, CHECKED) and not is_of_reader(error, file):
+            _retell(function, given, error)
         return
     found = (
         _of_another_kind(function, given)
         or _beyond(given, f" ({error})")
         or _unknown_key(given, error)
         or _too_long(given, f" ({error})")
-        or blamed(given, error, inspect.unwrap(function).__code__.co_filename)
+        or blamed(given, error, file)
     )
     if found is not None:
         raise found from error
@@ -66,21 +69,16 @@ def returned(
     Raises:
         ValueError: it is; an argument whose default is infinite may be.
     """
-    if not any(map(_is_extreme, (*args, *kwargs.values()))):
+    values = (*args, *kwargs.values())
+    is_extreme = any(map(_is_extreme, values))
+    if not is_extreme and not any(value is None for value in values):
         return
     if function.__name__ == "__init__":
         found = args[0]
-    if not _is_finite(found):
+    if not _is_finite(found, DEEP if is_extreme else 1):
         given = _given(function, args, kwargs) or {}
-        usual = inspect.signature(function).parameters
-        may = {
-            name
-            for name in given
-            if _is_extreme(usual[name].default)
-            or "Extended" in str(usual[name].annotation)
-        }
-        finite = {name: value for name, value in given.items() if name not in may}
-        refused = _of_another_kind(function, given) or _beyond(finite)
+        refused = _of_another_kind(function, given)
+        refused = refused or _beyond(_limited(function, given))
         if refused is not None:
             raise refused
 
@@ -109,24 +107,70 @@ def _given(
     return {name: value for name, value in given.items() if name != "self"}
 
 
+def _limited(function: Function, given: Values) -> Values:
+    """Without what may be infinite: by its annotation, or because its default is."""
+    usual = inspect.signature(function).parameters
+    return {
+        name: value
+        for name, value in given.items()
+        if not _is_extreme(usual[name].default)
+        and "Extended" not in str(usual[name].annotation)
+    }
+
+
+def _retell(function: Function, given: Values, error: Exception) -> None:
+    """Tell what a check further down refused in the names of the caller.
+
+    The error keeps its type. Where no argument is wrong by itself, it lists them, as a
+    formula does: ``n_ranks must be positive, got 0, from n_gpus=0``.
+    """
+    text = str(error)
+    is_own = text.startswith(f"{function.__name__} must be one of ")  # model("x")
+    names = any(re.search(rf"\b{name}\b", text) for name in given)
+    if not given or names or is_own or " must " not in text:
+        return
+    why = f" ({text})"
+    wrong = _of_another_kind(function, given, why)
+    wrong = wrong or _beyond(_limited(function, given), why)
+    error.args = (str(wrong or f"{text}, from {_listed(given, text)}"),)
+
+
+def _listed(given: Values, text: str) -> str:
+    """The argument that was refused, if it is unmistakable; else all plain ones."""
+    refused = {
+        name: value
+        for name, value in given.items()
+        if not is_whole(value) and f"got {value!r}" in text
+    }
+    plain = {
+        name: value
+        for name, value in given.items()
+        if value is None or isinstance(value, PLAIN)
+    }
+    chosen = refused or plain or given
+    return ", ".join(f"{name}={SHORT.repr(value)}" for name, value in chosen.items())
+
+
 def _is_told(error: Exception) -> bool:
     """Whether the message speaks of an argument and its rule."""
     text, cause = str(error), error.__cause__
-    is_of_book = type(error).__module__.startswith("llmserve_lab.")
-    if is_of_book and isinstance(cause, JUDGED):  # what went wrong on a rank
+    is_own = type(error).__module__.startswith("llmserve_lab.")
+    if is_own and isinstance(cause, JUDGED):  # what went wrong on a rank
         return _is_told(cause)
-    return is_of_book or (" must " in text and not FOREIGN.search(text))
+    return is_own or (" must " in text and not is_foreign(error))
 
 
-def _of_another_kind(function: Function, given: Values) -> Exception | None:
+def _of_another_kind(
+    function: Function, given: Values, why: str = ""
+) -> Exception | None:
     for name, text, kind in annotated(function):
         if name not in given or fits(given[name], kind):
             continue
         value = SHORT.repr(given[name])
         if get_origin(kind) is Literal:
             options = ", ".join(map(str, get_args(kind)))
-            return ValueError(f"{name} must be one of {options}, got {value}")
-        return TypeError(f"{name} must be of type {text}, got {value}")
+            return ValueError(f"{name} must be one of {options}, got {value}{why}")
+        return TypeError(f"{name} must be of type {text}, got {value}{why}")
     return None
 
 
@@ -137,7 +181,7 @@ def _beyond(given: Values, why: str = "") -> Exception | None:
             continue
         shown = SHORT.repr(value)
         if any(not math.isfinite(_size(each)) for each in _numbers(value)):
-            return ValueError(f"{name} must be finite, got {shown}")
+            return ValueError(f"{name} must be finite, got {shown}{why}")
         return ValueError(f"{name} must be of a size to compute with, got {shown}{why}")
     return None
 
@@ -148,6 +192,8 @@ def _unknown_key(given: Values, error: Exception) -> Exception | None:
         return None
     key = error.args[0]
     keys = key if isinstance(key, tuple) else (key,)
+    if isinstance(key, str):  # "llama-3.1-8b, h100-sxm" is a key of two
+        keys += tuple(key.split(", "))
     plain = {k: v for k, v in given.items() if isinstance(v, str | int | float)}
     sought = [name for name, value in plain.items() if value in keys]
     if len(sought) != 1:

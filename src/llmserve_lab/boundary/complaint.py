@@ -36,7 +36,7 @@ PLACES = (
 # Those of another environment, and what was compiled from Cython.
 LIBRARIES = re.compile(r"[/\\](site|dist)-packages[/\\]|\.p[yx][xd]$")
 NOTHING_IN_IT = re.compile(
-    r"empty|(size|got) 0\b|zero-size|at least one|out of (range|bounds)"
+    r"empty|^zip|(size|got) 0\b|zero-size|at least one|out of (range|bounds)"
 )
 BELOW_ZERO = re.compile(r"negative|<=? 0|out of (range|bounds)|missing precision")
 # Of a type that Python names in its complaint.
@@ -55,10 +55,12 @@ TOLD_BY = {
     "ympif": {"ndarray", "NoneType", "object", "dict", "list", "str"},
     "not comparable": {"ndarray", "NoneType", "object", "dict", "list", "bool"},
 }
+TOGETHER = r"broadcast|mismatch|did not match|number of dimensions|same length"
 SHAPES = re.compile(
-    r"broadcast|mismatch|too many indices|to unpack|same length|scalar variable|"
-    r"tuple index out of range"
+    rf"{TOGETHER}|too many indices|to unpack|scalar variable|tuple index out of range|"
+    r"cannot reshape"
 )
+MISSING = re.compile(r"^\w+ needs ([\w, ]+?)(, which|$)")  # in a formula's words
 INDEX = re.compile(r"index (\d+) is out of bounds for axis \d+ with size (\d+)")
 
 
@@ -67,25 +69,58 @@ def blamed(given: Values, error: Exception, file: str) -> Exception | None:
 
     ``file`` is that of the function which was called.
     """
-    known, places = (*PLACES, file), [*_places(error)]
-    if not all(it.startswith(known) or LIBRARIES.search(it) for it, _ in places):
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # of a rank
+    is_plain = MISSING.search(str(error)) or not _is_raised(*_last(error))
+    if is_of_reader(error, file) or not is_plain:
         return None
-    last, line = places[-1]
-    if last.startswith(PACKAGE) and getline(last, line).lstrip().startswith("raise "):
-        return None  # the book's own words, though without a "must"
     why = f"{type(error).__name__}: {error}"
     for has, kind, rule in _suspects(error):
         names = [name for name, value in given.items() if has(value)]
         if len(names) == 1:
             got = SHORT.repr(given[names[0]])
             return kind(f"{names[0]} must {rule}, got {got} ({why})")
+    rows = [name for name, value in given.items() if _is_row(value)]
+    if re.search(TOGETHER, str(error)) and rows:
+        shapes = ", ".join(_shape(given[name]) for name in rows)
+        return ValueError(
+            f"{' and '.join(rows)} must fit in shape, got {shapes} ({why})"
+        )
     if len(given) == 1:
         (name, value), *_ = given.items()
         return ValueError(f"{name} must be valid, got {SHORT.repr(value)} ({why})")
     return None
 
 
-def _places(error: Exception) -> Iterator[tuple[str, int]]:
+def is_of_reader(error: Exception, file: str) -> bool:
+    """Whether the reader's own code was running when it came about, on a rank too."""
+    ranks = [*_places(error.__cause__)] if error.__cause__ else []
+    known, places = (*PLACES, file), (place for place, _ in [*_places(error), *ranks])
+    return not all(it.startswith(known) or LIBRARIES.search(it) for it in places)
+
+
+def is_foreign(error: Exception) -> bool:
+    """Whether it is in the words of Python or a library, which may hold a "must"."""
+    last, line = _last(error)
+    is_library = last.startswith(PLACES) or bool(LIBRARIES.search(last))
+    said = getline(last, line).strip()
+    if last.startswith(PACKAGE) or not is_library:
+        return bool(said) and not said.startswith("raise ")
+    return True
+
+
+def _is_raised(file: str, line: int) -> bool:
+    """Whether the package itself raises an error there, in its own words."""
+    is_ours = file.startswith(PACKAGE)
+    return is_ours and getline(file, line).lstrip().startswith("raise ")
+
+
+def _last(error: Exception) -> tuple[str, int]:
+    """Where it was raised; an error that another process sent does not say."""
+    return [("", 0), *_places(error)][-1]
+
+
+def _places(error: BaseException) -> Iterator[tuple[str, int]]:
     """File and line of the code that was running, from the call inwards."""
     at = error.__traceback__
     while at is not None:
@@ -115,12 +150,17 @@ def _suspects(error: Exception) -> Iterator[Suspect]:
         ValueError,
         ("be known here"),
     )
+    if told := MISSING.search(text):
+        yield from _of_keys(told[1].split(", ")[0])
     if SHAPES.search(text):
+        rule, sizes = "fit the rest in shape", {*map(int, re.findall(r"\d+", text))}
+        yield lambda value: _is_row(value) and _shape(value) in text, ValueError, rule
         yield (
-            lambda value: isinstance(value, np.ndarray) and value.ndim == 1,
+            lambda value: _is_row(value) and {*np.shape(value)} <= sizes,
             ValueError,
-            "fit the rest in shape",
+            rule,
         )
+        yield lambda value: _is_row(value) and np.ndim(value) == 1, ValueError, rule
     yield from _of_values(error)
 
 
@@ -134,12 +174,14 @@ def _of_attributes(error: AttributeError) -> Iterator[Suspect]:
 
 
 def _of_keys(key: Any) -> Iterator[Suspect]:
-    """The one table among the arguments lacks a key."""
+    """The one table among the arguments lacks a key, or has none at all."""
+    rule = f"have the key {key!r}"
     yield (
         lambda value: isinstance(value, Mapping) and key not in value,
         UnknownKeyError,
-        f"have the key {key!r}",
+        rule,
     )
+    yield lambda value: isinstance(value, Mapping) and not value, UnknownKeyError, rule
 
 
 def _kinds(error: Exception) -> set[str]:
@@ -174,6 +216,19 @@ def _is(value: Any, sought: object) -> bool:
     """Whether it is this number or text."""
     is_plain = isinstance(value, Real | str) and not isinstance(value, bool)
     return is_plain and bool(value == sought)
+
+
+def _is_row(value: Any) -> bool:
+    """Whether it is an array or a list of numbers."""
+    is_array = isinstance(value, np.ndarray) and value.ndim > 0
+    return is_array or (
+        isinstance(value, list) and all(isinstance(v, Real) for v in value)
+    )
+
+
+def _shape(value: Any) -> str:
+    """As NumPy's complaints write it."""
+    return str(np.shape(value)).replace(" ", "")
 
 
 def _is_empty(value: Any) -> bool:

@@ -9,6 +9,7 @@ from llmserve_lab import running_example, validation
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity.triangle import LEVEL, pool
 from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.checks import positive
 from llmserve_lab.engine import Chunked, Pool, Report, simulate
 from llmserve_lab.formula.band import Band
 from llmserve_lab.formula.text import plain
@@ -100,7 +101,7 @@ def factor(off: float) -> float:
 
 def real(rate: float, off: float) -> float:
     """The real rate, if the simulated one is off by a share of the real one."""
-    return round(rate / factor(off), 2)
+    return round(rate / positive("1 + off", factor(off)), 2)
 
 
 def _run(row: MeasuredRow, one: Pool) -> Report:

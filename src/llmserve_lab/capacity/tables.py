@@ -19,7 +19,7 @@ from llmserve_lab.catalog.data.prices import (
     H100_SUMMER,
     HOURLY,
 )
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import key_of, whole
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
 from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.origin import Sourced
@@ -232,6 +232,7 @@ def at_level(
     device: str = "h100-sxm", ttft_s: float = 0.5, tpot_s: float = 0.02
 ) -> tuple[float, float]:
     """Goodput of the small model on a GPU, and dollars for a million requests at it."""
+    key_of("device", device, HOURLY)
     rate = goodput(points(device=device), ttft_s, tpot_s)
     usd = f.BUSY_COST(price=float(HOURLY[device]), replica_rate=rate)
     return rate, float(usd)

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.claims.sources import SOURCES
 from llmserve_lab.collectives import ClusterRun, Rank, run
 from llmserve_lab.tensor_parallel import article, midhead
@@ -35,13 +36,19 @@ def executed(strategy: str) -> article.ExecutedCut:
 
 def step(strategy: str, name: str) -> RankStep:
     """The step of the first rank whose name begins so."""
-    return next(s for s in executed(strategy).steps[0] if s.name.startswith(name))
+    steps = executed(strategy).steps[0]
+    for each in steps:
+        if each.name.startswith(name):
+            return each
+    names = ", ".join(each.name for each in steps)
+    raise ValueError(f"name must begin one of {names}, got {name!r}")
 
 
 def weight(strategy: str, name: str, axis: int, *, ranks: int = 1) -> float:
     """One side of a weight on one rank, times the ranks that hold such a part."""
     shape = step(strategy, name).weight
     assert shape is not None
+    key_of("axis", axis, range(len(shape)))
     return float(shape[axis] * ranks)
 
 

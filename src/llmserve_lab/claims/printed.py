@@ -125,7 +125,7 @@ class Printed:
 
 
 def factor(ratio: float) -> float:
-    """How many times too large or too small: at least 1, infinite for a zero."""
+    """How many times too large or too small: at least 1, infinite from 0 down."""
     return max(ratio, 1 / ratio) if ratio > 0 else math.inf
 
 

@@ -129,6 +129,7 @@ def longest_s(budget: int, prompt_len: int) -> float:
         ValueError: the prompt is longer than the model's context.
     """
     whole(of="token", most=model().max_context, prompt_len=prompt_len)
+    whole(first=DECODES + 1, budget=budget)
     chunk = budget - DECODES
     loads = (
         calm().plus(IterationLoad.of(chunk=min(chunk, prompt_len - at), context=at))

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.catalog.evidence.disaggregated import ORCHESTRATION_S
+from llmserve_lab.checks import key_of
 from llmserve_lab.disaggregation.capacity_sim import two_pools
 from llmserve_lab.disaggregation.record import recorded
 from llmserve_lab.engine import (
@@ -228,8 +229,10 @@ def rate_kept(
     Below the first rate the line starts at nothing asked, all kept.
 
     Raises:
-        ValueError: there is not one share for each rate.
+        ValueError: there is not one share for each rate, or more than all is asked.
     """
+    if not 0 <= enough <= 1:
+        raise ValueError(f"enough must be in [0, 1], got {enough}")
     if len(rates) != len(shares):
         raise ValueError(
             f"shares must be as many as rates, {len(rates)}, got {len(shares)}"
@@ -254,6 +257,8 @@ class Best:
 @cache
 def best(load: Demand, way: str, *, kind: str, limit_s: float, hand: str) -> Best:
     """The best variant of a way under one promise."""
+    key_of("way", way, WAYS)
+    key_of("limit_s", limit_s, LIMITS_S)
     if way != POOLS:
         hand = HANDS[0]
     found = []

@@ -8,7 +8,7 @@ from typing import Any
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.data.prices import HOURLY
-from llmserve_lab.checks import key_of
+from llmserve_lab.checks import key_of, positive
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
     BUDGETS,
@@ -138,6 +138,7 @@ def ratio_if(error: float, promise_s: float) -> float:
     if error <= -1:
         raise ValueError(f"error must be above -1, got {error}")
     batch = usual(f.DECODE_BATCH, promise_s / (1 + error))
+    positive("batch within promise_s at this error", batch)
     return usual(f.DECODE_STEPS) * promise_s / batch / usual(f.PREFILL_S)
 
 

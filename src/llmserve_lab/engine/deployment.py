@@ -103,7 +103,7 @@ class Disaggregated:
     A prefill replica sends one request after the other, at ``bytes_per_s`` in all and
     ``latency_s`` late; ``streamed``, it begins while it still computes. It keeps the
     blocks until all has arrived. The decode pool takes what comes; a request that finds
-    no blocks there waits.
+    no blocks there waits. An infinite rate, the default, leaves ``latency_s`` alone.
 
     Raises:
         ValueError: a policy is one of static batches, the rate is not positive, or the

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sympy import Basic
 from sympy.printing.printer import Printer
 
+from llmserve_lab.checks import of_type
 from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 
@@ -36,6 +38,7 @@ def printed(expression: Any, names: Mapping[str, str], what: str) -> str:
     Raises:
         TypeError: it needs a function that the browser does not offer.
     """
+    of_type(Basic, expression=expression)
     return str(VegaPrinter(names, what).doprint(expression))
 
 

@@ -124,6 +124,7 @@ def mean_ends(kind: Kind, left_out: str) -> Interval:
 
 def switched_ends(on: str, place: int) -> Interval:
     """Interval of a mean error with those switches on; TPOT is at 0 and TTFT at 1."""
+    key_of("place", place, range(2))
     low, high = record()["switches"][on][2 + 2 * place : 4 + 2 * place]
     return Interval(low, high)
 

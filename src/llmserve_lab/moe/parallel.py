@@ -47,6 +47,8 @@ def pack(
         ValueError: ``copies`` is neither "expert" nor "rank".
     """
     one_of("copies", copies, Copies)
+    if not chosen.ndim == weight.ndim == 2:
+        raise ValueError(f"chosen and weight must be [n, k], got {chosen}, {weight}")
     wanted: dict[tuple[int, int, int], dict[int, float]] = {}
     for row, experts in enumerate(chosen.tolist()):
         for rank_in_row, expert in enumerate(experts):

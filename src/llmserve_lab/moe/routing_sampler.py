@@ -78,6 +78,7 @@ def popular(
     *, n_experts: int, n_rows: int, top_k: int, steepness: float, seed: int = 0
 ) -> Integers:
     """Rows of each expert [E]: popularity falls by Zipf's law, in no order."""
+    whole(of="expert", n_experts=n_experts)
     shuffled = np.random.default_rng(seed).permutation(zipf(n_experts, steepness))
     chosen = draw(shuffled, n_rows=n_rows, top_k=top_k, seed=seed)
     return rows_of_experts(chosen, n_experts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from llmserve_lab.checks import whole, whole_number, whole_numbers
+from llmserve_lab.checks import of_type, whole, whole_number, whole_numbers
 from llmserve_lab.paged_cache.block_hash import ROOT, block_hash, chained_hashes
 from llmserve_lab.paged_cache.block_pool import BlockPool, NoFreeBlockError
 
@@ -55,6 +55,7 @@ class PagedAllocator:
         log: bool = False,
     ) -> None:
         whole(of="token", block_tokens=block_tokens)
+        of_type(bool, prefix_caching=prefix_caching, log=log)
         self.pool = BlockPool(num_blocks, log=log)
         self.block_tokens, self.prefix_caching = block_tokens, prefix_caching
         self._held: dict[Hashable, _Held] = {}

@@ -65,7 +65,7 @@ def law_of_a_text(target: Law, draft: Law, n_draft: int, length: int) -> Array:
 
     Passes follow each other until the text is long enough; what is too much is cut.
     """
-    whole(length=length)
+    whole(of="token", most=MOST_DRAFTS, length=length)
     whole(of="draft", most=MOST_DRAFTS, n_draft=n_draft)
     vocab = len(target(()))
     found = np.zeros((vocab,) * length)

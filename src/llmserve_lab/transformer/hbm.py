@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from llmserve_lab.checks import of_type
 from llmserve_lab.transformer.arithmetic import Array, Mask
 
 
@@ -41,6 +42,7 @@ def plain_attention(
     The first writes the scores to memory, the second reads them and writes weights,
     the third reads the weights.
     """
+    of_type(np.ndarray, mask=mask)
     q, k = hbm.read("query", query), hbm.read("key", key)
     scores = hbm.write("scores", np.where(mask, q @ k.T / np.sqrt(q.shape[1]), -np.inf))
     scores = hbm.read("scores", scores)

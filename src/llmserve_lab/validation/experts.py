@@ -21,10 +21,10 @@ from typing import Literal
 
 import numpy as np
 
-from llmserve_lab.catalog import ModelShape, model
+from llmserve_lab.catalog import ACCELERATORS, ModelShape, model
 from llmserve_lab.catalog.evidence.status import Status
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.checks import one_of
+from llmserve_lab.checks import key_of, one_of
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.constants import ServingConstants, achieved
 from llmserve_lab.validation.exposure import exposures_of
@@ -87,6 +87,7 @@ class NodeRow(MeasuredRow):
         super().__post_init__()
         if self.tp > LARGEST_TP:
             raise ValueError(f"tp must be at most {LARGEST_TP}, got {self.tp}")
+        key_of("system", self.system, ACCELERATORS)
         try:
             protocol_of(self).kv_blocks(self)
         except ValueError:

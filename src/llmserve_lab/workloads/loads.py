@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -105,4 +106,11 @@ def faster(requests: Iterable[Request], *, times: float) -> Iterator[Request]:
     """The same requests at ``times`` the rate: every arrival is that much earlier."""
     positive("times", times)
     of_type(Iterable, requests=requests)
-    return (replace(each, arrival_s=each.arrival_s / times) for each in requests)
+    return (_earlier(each, times) for each in requests)
+
+
+def _earlier(requests: Request, times: float) -> Request:
+    of_type(Request, requests=requests)
+    if requests.arrival_s / times == inf:
+        raise ValueError(f"times must keep arrivals finite, got {times}")
+    return replace(requests, arrival_s=requests.arrival_s / times)

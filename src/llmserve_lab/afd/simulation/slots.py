@@ -88,6 +88,7 @@ def fill(
     The same seed gives the same requests, whatever other instances there are.
     """
     whole(of="slot", most=MOST_SLOTS, n_slots=n_slots)
+    whole(of="step", n_steps=n_steps)
     rng = np.random.default_rng([seed, batch, instance])
     begin = np.zeros(n_slots, dtype=np.int64)
     behind, parts = np.arange(n_slots), []

@@ -7,6 +7,7 @@ from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.catalog import Given
+from llmserve_lab.checks import positive
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import Beat
 from llmserve_lab.continuous_batching.machine import (
@@ -52,6 +53,7 @@ def lanes(runs: Sequence[Sequence[Beat]], until_s: float) -> Any:
     """
     from llmserve_lab.extras import altair as alt
 
+    positive("until_s", until_s)
     rows = [_row(number, beat) for number, run in enumerate(runs) for beat in run]
     numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cbp", "number"))
     data = alt.Data(values="\n".join(["c,b,p", *rows]), format=numbers)

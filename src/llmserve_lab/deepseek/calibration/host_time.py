@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS, DecodeRun
-from llmserve_lab.checks import key_of
+from llmserve_lab.checks import key_of, positive
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -83,10 +83,11 @@ def fit_host(
     its square (soft L1).
 
     Raises:
-        ValueError: there are no runs.
+        ValueError: there are no runs, or the start is not positive.
     """
     from llmserve_lab.extras import optimize
 
+    positive("start_s", start_s)
     if not (runs := tuple(runs)):
         raise ValueError("runs must be at least 1, got 0")
     without = replace(assumed, host_s=0.0)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from llmserve_lab.checks import positive, whole
+from llmserve_lab.checks import at_least, positive, whole
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import HOW, DecodeSetting, band
 from llmserve_lab.deepseek.model.assumptions import Overlap
@@ -124,8 +124,10 @@ def rate_with(
 ) -> float:
     """Tokens/s of a GPU at a target, if every step were predicted with this error.
 
-    Zero where no batch keeps the target then.
+    Zero where no batch keeps the target then; contexts are of a token or more.
     """
+    at_least("context", context, 1)
+    positive("1 + error", 1 + error)
     found = _best(setup(accelerator, ep), context, positive("tpot_s", tpot_s), error)
     return found.tokens_per_s if found else 0.0
 

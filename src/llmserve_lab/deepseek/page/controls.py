@@ -9,6 +9,7 @@ from math import inf
 
 from llmserve_lab.catalog import MODELS, Accelerator
 from llmserve_lab.catalog.selection import stacks_known, where
+from llmserve_lab.checks import key_of
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.assumptions import Assumptions
@@ -99,6 +100,7 @@ def assumed() -> Assumptions:
 
 def twin(device: Accelerator, n_gpus: int, shape: int = 0) -> Twin:
     """The twin of so many GPUs that hold one of the models."""
+    key_of("shape", shape, range(len(SHAPES)))
     place = Setup(accelerator=device, n_gpus=n_gpus, model=SHAPES[shape])
     return Twin(setup=place, assumptions=assumed())
 

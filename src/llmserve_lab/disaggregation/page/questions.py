@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from llmserve_lab.checks import key_of
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation import worked_example as worked
 from llmserve_lab.disaggregation.goodput import (
@@ -42,6 +43,7 @@ def made(prompt: float) -> float:
 
 def served(way: str, limit_s: float, load_at: int = 0) -> float:
     """Goodput of a way under a promise, with the hand-over that was measured."""
+    key_of("load_at", load_at, range(len(LOADS)))
     found = best(LOADS[load_at], way, kind=KINDS[0], limit_s=limit_s, hand=HANDS[1])
     return found.per_s
 

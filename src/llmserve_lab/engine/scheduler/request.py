@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Integral
 
-from llmserve_lab.checks import at_least, whole
+from llmserve_lab.checks import at_least, whole, whole_numbers
 
 MOST_IDS = 1 << 53  # from there on a float cannot tell each from the next
 
@@ -46,5 +46,7 @@ class Request:
             whole(first=-MOST_IDS, priority=self.priority, user=self.user)
         if type(self.prefix) is not tuple:
             raise TypeError(f"prefix must be a tuple of names, got {self.prefix!r}")
+        if not {*map(type, self.prefix)} <= {int}:
+            whole_numbers("prefix", self.prefix)
         if not (isinstance(self.id, Integral) and abs(self.id) < MOST_IDS):
             raise ValueError(f"id must be a whole number below 2⁵³, got {self.id!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
+from llmserve_lab.checks import key_of
 from llmserve_lab.kv_memory.page.controls import (
     DEVICES,
     GROUPS,
@@ -66,6 +67,8 @@ def memory(model: str, gpu: str, gpus: int, context: int) -> StaticFigure:
 
 
 def _found(model: str, gpu: str) -> tuple[CacheLayers, Accelerator]:
+    key_of("model", model, MODEL_NAMES)
+    key_of("gpu", gpu, DEVICE_NAMES)
     (layers,) = (each for each in LAYERS if each.name == model)
     (device,) = (each for each in DEVICES if each.name == gpu)
     return layers, device

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from llmserve_lab import catalog
+from llmserve_lab.checks import key_of
 from llmserve_lab.page.table import Table
 from llmserve_lab.parallelism import ring_time
 from llmserve_lab.parallelism.deployments import GpuLayout
@@ -104,6 +105,7 @@ def leading(made: Mapping[str, GpuLayout], place: int) -> tuple[str, ...]:
 
     Room is counted, not predicted: only the largest is marked.
     """
+    key_of("place", place, range(5))
     found = {name: values(each)[place] for name, each in made.items()}
     if place == 4:
         return tuple(n for n, v in found.items() if v > 0.999 * max(found.values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.page.palette import BLUE, GREY, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.table import Table
@@ -23,6 +24,9 @@ WIDTH, ROWS, SHOWN = 512, 64, 24
 
 def weights(outliers: int, times: int) -> np.ndarray:
     """Normal weights [64, 512] with so many columns ``times`` as large."""
+    whole(first=0, outliers=outliers)
+    if outliers > WIDTH:
+        raise ValueError(f"outliers must be at most {WIDTH} columns, got {outliers}")
     rng = np.random.default_rng(11)
     made = rng.standard_normal((ROWS, WIDTH))
     made[:, rng.choice(WIDTH, size=outliers, replace=False)] *= times

@@ -87,6 +87,8 @@ def longest(report: Report, most: float | None = None) -> Pause:
     """The longest pause of an answer, of ``most`` seconds, or else the worst of ten."""
     most = worst_s(report) if most is None else most
     alike = np.flatnonzero(np.abs(report.worst_gap_s - most) < ALIKE * most)
+    if not alike.size:
+        raise ValueError(f"most must be the longest pause of an answer, got {most}")
     place = int(alike[np.argmax(report.output_len[alike])])  # much to see around it
     number = int(report.id[place])
     times = token_times(report, number)
