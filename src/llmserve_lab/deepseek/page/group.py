@@ -129,7 +129,7 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="At 50 ms, more than 32 H100s bring little; at 33 and at 100 they pay",
+        title="By the prediction, more than 32 H100s bring little at 50 ms",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
