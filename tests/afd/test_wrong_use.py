@@ -94,7 +94,7 @@ def test_a_split_is_stretched_by_numbers_that_mean_something(
 
 @pytest.mark.parametrize("off", [(0.0, 1.0), (1.0, -1.0), (math.nan, 1.0)])
 def test_times_are_stretched_by_positive_numbers(off: coupled.Off) -> None:
-    with pytest.raises(ValueError, match="off must be (positive|finite)"):
+    with pytest.raises(ValueError, match=r"off must be (positive|finite)"):
         coupled.group("h100-sxm", 96, off=off)
 
 
