@@ -23,7 +23,7 @@ MISTAKES: dict[str, dict[str, str]] = {
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
     "afd.predict-context": ("get longer", "For one FFN machine you want"),
-    "afd.predict-hidden": ("How much of it stays hidden",),
+    "afd.predict-hidden": ("How much of it is hidden",),
     "afd.predict-slowest": (
         "waits for the slowest",
         "In the example with two batches",

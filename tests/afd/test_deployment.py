@@ -70,6 +70,32 @@ def test_a_batch_keeps_target_and_memory_and_the_next_does_not() -> None:
             assert not batch or float(split.tpot_s(batch)) <= target
 
 
+@pytest.mark.parametrize("overlap", ["free", "charged"])
+@pytest.mark.parametrize("factor", [0.75, 1.25])
+def test_all_but_the_host_takes_as_much_longer_as_kernels_and_network(
+    factor: float, overlap: coupled.Overlap
+) -> None:
+    """On either side a step scales as a whole, and each factor alone does less."""
+    batch = np.arange(10.0, 60.0, 10.0)
+    host = coupled.group(GPU, 96).assumptions.host_s
+
+    def steps(off: coupled.Off) -> tuple[object, object]:
+        twin = coupled.group(GPU, 96, coupled.HALVES[overlap], off=off)
+        asked = twin.arguments(batch=batch, context=4096.0)
+        split = a_split(overlap=overlap, off=off).tpot_s(batch)
+        return split - host, coupled.step_s(twin, asked) - host
+
+    both, kernels, network, plain = (
+        steps(off)
+        for off in ((factor, factor), (factor, 1.0), (1.0, factor), (1.0, 1.0))
+    )
+    for all_s, some_s, sent_s, own_s in zip(both, kernels, network, plain, strict=True):
+        assert all_s == pytest.approx(factor * own_s)  # type: ignore[operator]
+        ends = np.sort([own_s, all_s], axis=0)
+        for alone_s in (some_s, sent_s):
+            assert np.all((ends[0] <= alone_s) & (alone_s <= ends[1]))
+
+
 @pytest.mark.parametrize("copies", ["expert", "node"])
 def test_the_group_is_the_twin(copies: Copies) -> None:
     """With a copy for each expert, and overlap charged, it is the twin's own answer."""

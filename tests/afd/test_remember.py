@@ -243,6 +243,20 @@ def test_no_transfer_of_a_group_is_hidden_behind_nothing(gpu: str, ms: int) -> N
         assert step == pytest.approx(turn)
 
 
+def test_no_error_that_both_sides_share_turns_the_verdict() -> None:
+    """Kernels and network off alike, between the ends too; one side's own can."""
+    low, high = comparison.if_off(H100, TIGHT)
+    assert (low, high) == pytest.approx((-0.283, -0.070), abs=0.003)
+    far = comparison.unseen()
+    for off in itertools.product((1 - far / 2, 1 + far / 2), repeat=2):
+        assert comparison.lead(H100, TIGHT, off=off) < 0
+    less = comparison.wire_to_lead(H100, TIGHT)
+    group = comparison.whole(H100, TIGHT).gpu_tokens_per_s
+    for part, ahead in ((less, True), (less - 1, False)):
+        split = comparison.best(H100, TIGHT, off=(1.0, 1 - part / 100))
+        assert (split.gpu_tokens_per_s(TIGHT) >= group) is ahead
+
+
 def test_a_copy_for_each_node_brings_the_split_nearer() -> None:
     group = coupled.together(H100, 96, TIGHT, copies="node", overlap="free")
     split = deployment.best_split(H100, 96, TIGHT, copies="node", overlap="free")

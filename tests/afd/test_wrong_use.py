@@ -92,6 +92,12 @@ def test_a_split_is_stretched_by_numbers_that_mean_something(
         deployment.Split(gpu="h100-sxm", n_attn=80, n_ffn=16, **known)
 
 
+@pytest.mark.parametrize("off", [(0.0, 1.0), (1.0, -1.0), (math.nan, 1.0)])
+def test_times_are_stretched_by_positive_numbers(off: coupled.Off) -> None:
+    with pytest.raises(ValueError, match=r"off must be (positive|finite)"):
+        coupled.group("h100-sxm", 96, off=off)
+
+
 @pytest.mark.parametrize("tpot_s", [-0.05, 0.0, math.nan, math.inf])
 def test_a_target_is_a_time(tpot_s: float) -> None:
     """Nothing keeps such a target, and no rate of zero hides it."""

@@ -10,7 +10,7 @@ differ, both wait for their slowest GPU.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ import numpy as np
 from llmserve_lab.checks import at_least, one_of, positive, whole
 from llmserve_lab.deepseek import formulas as df
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.model.setup import Numbers, setup
+from llmserve_lab.deepseek.model.setup import Numbers, machine_arguments, setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.moe.grouped_router import chosen
 from llmserve_lab.moe.serving import SPEC
@@ -32,14 +32,56 @@ ROWS = 5_000  # whose choices are drawn, to count nodes
 MOST = 512  # requests in a batch, searched
 BATCHES = np.arange(1, MOST + 1)
 SETTING = {"n_redundant": 0}  # no copies of experts, in either arrangement
+Off = tuple[float, float]  # by what times of kernels and network are multiplied
+AS_IS: Off = (1.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretched(Twin):
+    """A twin whose kernels and network take ``off`` times as long.
+
+    It asks what an error would change that both sides share.
+
+    Raises:
+        ValueError: a factor is not positive and finite.
+    """
+
+    off: Off
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for factor in self.off:
+            positive("off", factor)
+
+    @cached_property
+    def machine(self) -> Numbers:
+        """Rates over the factors, and starts of kernels times theirs."""
+        known, (kernels, network) = (
+            machine_arguments(self.setup, self.assumptions),
+            self.off,
+        )
+        rates = ("read_rate", "cache_rate", "attn_rate", "gemm_rate")
+        found = {name: known[name] / kernels for name in rates}
+        found |= {name: known[name] / network for name in ("far_rate", "near_rate")}
+        return known | found | {"launch_s": known["launch_s"] * kernels}
+
+    @cached_property
+    def traffic(self) -> Numbers:
+        """As much is sent; its starts take as much longer as the network."""
+        known = Twin(setup=self.setup, assumptions=self.assumptions).traffic
+        starts = known["transfer_starts_s"] * self.off[1]
+        return known | {"transfer_starts_s": starts}
 
 
 @cache
-def group(gpu: str, n_gpus: int, overlap: str = "none") -> Twin:
-    """The twin of ``n_gpus`` as one expert-parallel group."""
+def group(gpu: str, n_gpus: int, overlap: str = "none", *, off: Off = AS_IS) -> Twin:
+    """The twin of ``n_gpus`` as one expert-parallel group, its times stretched."""
     own: dict[str, Any] = {**SETTING, "overlap": overlap}
     assumed = replace(book_assumptions(), **own)
-    return Twin(setup=setup(gpu, n_gpus), assumptions=assumed)
+    made = setup(gpu, n_gpus)
+    if off == AS_IS:
+        return Twin(setup=made, assumptions=assumed)
+    return Stretched(setup=made, assumptions=assumed, off=off)
 
 
 def copies_of_row(twin: Twin, copies: Copies) -> float:
@@ -112,12 +154,13 @@ def arranged(
     context: float = CONTEXT,
     overlap: Overlap = "free",
     spread: float = 0.0,
+    off: Off = AS_IS,
 ) -> Together:
     """One group that runs one batch at a time, or two ``halves`` that overlap.
 
     Raises:
-        ValueError: the target or the context is not positive and finite, ``spread`` is
-            negative, or ``copies`` or ``overlap`` is unknown.
+        ValueError: the target, the context or a factor of ``off`` is not positive and
+            finite, ``spread`` is negative, or ``copies`` or ``overlap`` is unknown.
     """
     positive("tpot_s", tpot_s)
     positive("context", context)
@@ -125,17 +168,23 @@ def arranged(
     one_of("copies", copies, Copies)
     one_of("overlap", overlap, Overlap)
     how = HALVES[overlap] if halves else "none"
-    step_s = _every_step_s(gpu, n_gpus, how, copies, context, spread)
+    step_s = _every_step_s(gpu, n_gpus, how, copies, context, spread, off)
     last = int(np.argmin(np.append(step_s <= tpot_s, False)))
     return Together(how, last, float(last / step_s[last - 1]) if last else 0.0)
 
 
 @cache
 def _every_step_s(
-    gpu: str, n_gpus: int, how: str, copies: Copies, context: float, spread: float
+    gpu: str,
+    n_gpus: int,
+    how: str,
+    copies: Copies,
+    context: float,
+    spread: float,
+    off: Off,
 ) -> Any:
     """Seconds of a group's step at every batch that fits."""
-    twin = group(gpu, n_gpus, how)
+    twin = group(gpu, n_gpus, how, off=off)
     batches = BATCHES[: int(twin.batch_fits(context))]
     # halves that wait for each other wait for the slowest of each
     drawn = batches / 2 if how == "halves" else batches

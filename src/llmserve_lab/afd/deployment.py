@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.afd.coupled import (
+    AS_IS,
     BATCHES,
     CONTEXT,
     Copies,
+    Off,
     Overlap,
     copies_of_row,
     group,
@@ -38,7 +40,8 @@ class Split:
     """``n_attn`` Attention GPUs and ``n_ffn`` FFN GPUs, ``n_batches`` in flight.
 
     ``attn_factor`` and ``ffn_factor`` stretch the times of either phase, to ask what an
-    error of the model would change. Requests have ``context`` tokens in their caches on
+    error of the model would change; ``off`` those of all kernels and of the network, as
+    in a group. Requests have ``context`` tokens in their caches on
     average, with a standard deviation of ``spread`` times that.
 
     Raises:
@@ -56,6 +59,7 @@ class Split:
     spread: float = 0.0
     attn_factor: float = 1.0
     ffn_factor: float = 1.0
+    off: Off = AS_IS
 
     def __post_init__(self) -> None:
         whole(n_attn=self.n_attn, n_ffn=self.n_ffn, n_batches=self.n_batches)
@@ -88,7 +92,7 @@ class Split:
         ``late`` is the slowest of one batch. ``out`` and ``back`` are how long the
         busiest port is in use each way.
         """
-        twin = group(self.gpu, self.n_ffn)
+        twin = group(self.gpu, self.n_ffn, off=self.off)
         batch = np.asarray(batch, np.float64)
         moe_layers = _layers(twin)[1]
         pace, rest = self._attn_s(twin, batch, self.n_batches * batch)
@@ -158,7 +162,8 @@ class Split:
 
         The rest (dense layers, LM head) runs on the Attention GPU for each batch.
         """
-        twin, part = group(self.gpu, self.n_ffn), self.layer_s(batch)
+        twin = group(self.gpu, self.n_ffn, off=self.off)
+        part = self.layer_s(batch)
         layers, moe_layers = _layers(twin)
         dense = (layers - moe_layers) * part["attn"] + part["rest"]
         turn = moe_layers * self._period_s(part) + dense

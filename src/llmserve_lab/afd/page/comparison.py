@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -188,6 +189,33 @@ def unseen() -> float:
         if setup(each.run.accelerator, each.run.ep).n_nodes > 1
     )
     return max(abs(1 / (1 + each.error) - 1) for each in runs)
+
+
+@cache
+def if_off(gpu: str, tpot_s: float) -> tuple[float, float]:
+    """The split's least and greatest lead if the model errs alike on both sides.
+
+    Kernels, network, or both take as much longer or shorter as it was off.
+    """
+    far = unseen()
+    factors = (1 - far, 1.0, 1 + far)
+    found = [lead(gpu, tpot_s, off=off) for off in product(factors, factors)]
+    return min(found), max(found)
+
+
+@cache
+def wire_to_lead(gpu: str, tpot_s: float) -> int:
+    """Per cent less time of the split's own wire at which it draws level.
+
+    The group's network stays as it is.
+    """
+    group = whole(gpu, tpot_s).gpu_tokens_per_s
+
+    def level(less: int) -> bool:
+        split = best(gpu, tpot_s, off=(1.0, 1 - less / 100))
+        return split.gpu_tokens_per_s(tpot_s) >= group
+
+    return bisect_left(range(100), True, key=level)
 
 
 def measured_table() -> Table:

@@ -165,6 +165,11 @@ def halves(gpu: str) -> tuple[coupled.Together, Numbers, tuple[float, float, flo
     return group, settled, (starts, there, back)
 
 
+def _caches(a: Numbers, batch: float) -> float:
+    """Bytes of all caches of a batch, in one layer."""
+    return float(a["kv_bytes_per_token"]) / LAYERS * coupled.CONTEXT * batch
+
+
 def _sources(a: Numbers, batch: float) -> list[tuple[str, str]]:
     params = float(a["mla_params"]) / LAYERS
     moved = float(a["attn_gemm_row_bytes"]) * batch / LAYERS
@@ -263,6 +268,7 @@ def hand(gpu: str = DEVICES[0]) -> dict[str, float]:
         "gemm_us": gemm,
         "pair_kflop": float(a["attn_flops_per_pair"]) / LAYERS / 1e3,
         "kernel_us": kernel,
+        "caches_us": 1e6 * _caches(a, batch) / float(a["cache_rate"]),
         "n_attn": n_attn,
         "attn_small_mb": float(a["attn_row_bytes"]) * batch / LAYERS / MB,
         "attn_small_us": others,

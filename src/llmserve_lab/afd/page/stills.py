@@ -192,7 +192,7 @@ def latencies() -> StaticFigure:
         sentence=(
             "At the paper's batch and lengths Attention takes "
             f"{1e6 * busy_s:.0f} cycles; in that time the FFN serves {served:,.0f} "
-            "requests."
+            "requests. The wire carries those of one Attention machine."
         ),
     )
 
