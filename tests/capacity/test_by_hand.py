@@ -125,6 +125,21 @@ def test_the_parts_are_those_that_can_be_counted() -> None:
         assert part.total_s > 0, name
 
 
+def test_a_step_reads_all_weights_but_the_embedding_table() -> None:
+    """Its bytes, over the time, are the share of the datasheet that servers reach."""
+    gpu, model = catalog.accelerator("h100-sxm"), running_example.model()
+    fixed, _, answer = datasheet.parts()
+    reached = float(running_example.share().memory)
+    per_s = datasheet.read_bytes() / fixed.memory_s
+    assert per_s == pytest.approx(reached * float(gpu.hbm_bw))
+    table = 2 * model.vocab * model.d_model
+    cost = running_example.cost()
+    assert datasheet.read_bytes() + table == pytest.approx(cost.weight_bytes)
+    pairs_s = STEPS * 1100 * cost.pair_s  # attention, in kernels of its own
+    half_s = STEPS * cost.row_s / 2  # the other half hides behind the reading
+    assert answer.arithmetic_s - pairs_s == pytest.approx(half_s, rel=1e-3)
+
+
 def test_the_rule_ends_where_a_step_of_answers_computes_for_longer_than_it_reads() -> (
     None
 ):

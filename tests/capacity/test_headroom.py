@@ -41,18 +41,50 @@ def test_one_replica_has_a_target_for_a_fast_start_and_none_for_a_slow_one() -> 
     assert headroom.order_rate(rate, per_s2, SLOW) < 0
     assert headroom.order_rate(rate, per_s2, SLOW, 2) < runs.LOW / 2
     assert 2 * rate < runs.HIGH <= 3 * rate  # so the reserve is three
-    order = headroom.order_rate(rate, per_s2, FAST)
-    _, under_way = runs.little(round(order, 1))
-    loop = Autoscaler("requests", 11.0)
-    assert loop.wanted([under_way], 1) > 1
-    assert Autoscaler("requests", 12.0).wanted([under_way], 1) == 1
+    order = headroom.order_rate(rate, per_s2, FAST, 2)
+    _, under_way = runs.little(order)
+    assert Autoscaler("requests", 21.0).wanted([under_way] * 2, 2) > 2
+    assert Autoscaler("requests", 22.0).wanted([under_way] * 2, 2) == 2
+
+
+@given(st.floats(5, 50), st.floats(0.001, 0.2), st.integers(0, 300), st.floats(1, 40))
+def test_the_replicas_that_stand_are_the_fewest_whose_order_is_not_always_due(
+    one: float, per_s2: float, cold_s: int, lowest: float
+) -> None:
+    """Each has its share of the lowest rate; fewer would order at once."""
+    ready = headroom.standing(one, per_s2, cold_s, lowest)
+    order = headroom.order_rate(one, per_s2, cold_s, ready)
+    assert lowest / ready <= order + 1e-9
+    if ready > 1:
+        fewer = headroom.order_rate(one, per_s2, cold_s, ready - 1)
+        assert lowest / (ready - 1) > fewer - 1e-9
+
+
+def test_the_target_keeps_the_number_of_replicas_that_it_was_computed_for() -> None:
+    """At the lowest rate one replica orders a second, two order no third."""
+    rate = round(goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s), 1)
+    assert headroom.standing(rate, headroom.growth(), FAST) == 2
+    loop = Autoscaler("requests", 21.0)
+    alone, apart = runs.little(runs.LOW)[1], runs.little(runs.LOW / 2)[1]
+    assert loop.wanted([alone], 1) == 2
+    assert loop.wanted([apart] * 2, 2) <= 2
+
+
+@pytest.mark.parametrize("seed", headroom.DRAWS)
+def test_two_stand_before_the_ramp_without_a_reserve(seed: int) -> None:
+    one = pool("llama-3.1-8b", "h100-sxm")
+    before = [each for each in runs.burst(seed) if each.arrival_s < 60 * runs.UP_MIN]
+    policy = Autoscaler("requests", 21.0, cold_s=FAST, most=runs.MOST)
+    *_, last = scaled(before, one, policy).minutes
+    assert (last.ready, last.starting) == (2, 0)
 
 
 def test_in_the_engine_headroom_makes_a_start_nearly_harmless() -> None:
     """In every draw; a low target pays for it with more replicas all along."""
-    plain, low = headroom.late(FAST, 35.0, 1), headroom.late(FAST, 11.0, 1)
+    plain, right, low = (headroom.late(FAST, each, 1) for each in (35.0, 21.0, 11.0))
     slow, reserve = headroom.late(SLOW, 35.0, 1), headroom.late(SLOW, 35.0, 3)
-    assert max(low.shares) < min(plain.shares) / 2 and low.hours > 1.5 * plain.hours
+    assert max(low.shares) < max(right.shares) < min(plain.shares) / 2
+    assert plain.hours < right.hours < low.hours / 1.4
     assert max(reserve.shares) < 0.02 < 0.15 < min(slow.shares)
 
 
@@ -85,3 +117,13 @@ def test_a_cap_on_requests_bounds_the_gap_and_lets_the_others_wait() -> None:
     assert capped.nearest_ttft_s > 10 * free.nearest_ttft_s
     at = [budget.with_slots(13.8, slots).both for slots in (256, 64, 48)]
     assert at[2] < 0.8 < 0.9 < at[0] and at[1] == pytest.approx(at[0], abs=0.01)
+
+
+def test_no_cap_gains_much() -> None:
+    """Also none between and beyond those that the page tries."""
+    from llmserve_lab.capacity import budget
+
+    free = budget.with_slots(13.8, runs.slots()).both
+    others = [budget.with_slots(13.8, slots).both for slots in (52, 58, 62, 72, 128)]
+    gained = max(others) - free
+    assert 0 < budget.most_gained(13.8) < 0.01 and gained < 0.01

@@ -55,6 +55,7 @@ CODE = {
     **{"MiB a GPU [3]": "off", "least": "min", "most": "max", "assumed": "way"},
     **{"what that is": "layout", "rank 0": "one", "rank  ": "other"},
     **{"measured": "real seen run gains", "on what": "where", "result": "found"},
+    **{"fit": "room", "/s": "rate", "$ each": "hourly", "at least": "reserve"},
     **{"read in": "source", "smallest > 0": "min", "numbers": "len"},
     **{"weights, RTN": "logits", "activations too": "both", "and outliers": "loud"},
     **{"a token": "has", "if each head had its own": "would", "bound": "limit"},

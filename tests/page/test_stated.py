@@ -34,7 +34,10 @@ NO_PREDICTION = {
     "The paper's recipe: Attention decides": "cycles of the paper's own machine",
     "Coefficients of Ascend 910C": "what the paper fitted",
     "Prices of rented GPUs": "prices",
-    "The GPUs of this page, SXM: memory and its bandwidth, arithmetic, price": "inputs",
+    (
+        "The GPUs of this page, SXM (modules on a server's board): memory and its "
+        "bandwidth, arithmetic, price"
+    ): "inputs",
     "What each GPU could do, and what the twin takes": "inputs",
     "Start of vLLM 0.11.0, Llama-3.1-8B on one H100": "a log",
     "The panels as queries (PromQL)": "queries",

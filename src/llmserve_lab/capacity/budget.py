@@ -15,7 +15,7 @@ from llmserve_lab import running_example
 from llmserve_lab.capacity import day
 from llmserve_lab.capacity.level import Kept
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.runs import most_of_the_trace
+from llmserve_lab.capacity.runs import most_of_the_trace, slots
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, served
 from llmserve_lab.capacity.triangle import ROWS as PAGE_ROWS
 from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, priced
@@ -25,6 +25,7 @@ from llmserve_lab.engine import Chunked, IterationCost, Pool
 
 ROWS = GRAPH_ROWS
 RATES = np.arange(8.0, 22.1, 1.0)  # requests per second
+CAPS = (40, 48, 56, 60, 64, 96)  # requests that run at most
 
 
 def pool_of(cost: IterationCost) -> Pool:
@@ -36,6 +37,12 @@ def with_slots(per_s: float, slots: int) -> Kept:
     """What the page's budget keeps of a rate with so many requests running at most."""
     one = Pool(running_example.cost(), Chunked(PAGE_ROWS, slots))
     return LEVEL.kept(served(LOADS[0], per_s, one))
+
+
+def most_gained(per_s: float) -> float:
+    """Share in time at a rate under the best of the caps, less that without one."""
+    free = with_slots(per_s, slots()).both
+    return max(with_slots(per_s, each).both for each in CAPS) - free
 
 
 def usual_goodput(cost: IterationCost) -> float:

@@ -131,7 +131,7 @@ def table(rate: float) -> Table:
         "engine, /s",
     )
     caption = (
-        f"The sum for {rate:.0f} requests/s, cheapest first: times, requests that fit "
+        f"By hand for {rate:.0f} requests/s, cheapest first: times, requests that fit "
         "into memory, requests/s of one GPU, and the engine's goodput beside it"
     )
     return Table(caption, columns, rows, band=UNSEEN)

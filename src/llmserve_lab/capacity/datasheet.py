@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from llmserve_lab import catalog
+from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity import pools
 from llmserve_lab.capacity.by_hand import RequestTimes, priced
 from llmserve_lab.engine import IterationCost
@@ -61,6 +61,12 @@ def parts(device: str = pools.H100) -> tuple[Parts, Parts, Parts]:
         Parts(flops, reads, all_s - flops - reads)
         for flops, reads, all_s in zip(*found, total, strict=True)
     )
+
+
+def read_bytes() -> float:
+    """Bytes of the weights that a step reads: of the embedding table a few rows."""
+    model, cost = running_example.model(), running_example.cost()
+    return float(cost.weight_bytes * model.params_read / model.params_total)
 
 
 def on(device: str) -> RequestTimes:

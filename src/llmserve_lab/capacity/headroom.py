@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from typing import Any
 
 from llmserve_lab.capacity import runs
@@ -24,7 +25,7 @@ DRAWS = (1, 2, 3)  # seeds of the burst
 TRIED = (
     (runs.FAST_S, 35.0, 1),
     (runs.FAST_S, 11.0, 1),
-    (runs.FAST_S, 21.0, 2),
+    (runs.FAST_S, 21.0, 1),
     (runs.SLOW_S, 35.0, 1),
     (runs.SLOW_S, 35.0, 3),
     (runs.SLOW_S, 20.0, 1),
@@ -53,6 +54,17 @@ def order_rate(goodput: float, per_s2: float, cold_s: float, ready: int = 1) -> 
     positive("goodput", goodput)
     whole(ready=ready)
     return goodput - grown(per_s2, cold_s) / ready
+
+
+def standing(
+    goodput: float, per_s2: float, cold_s: float, lowest: float = runs.LOW
+) -> int:
+    """Fewest replicas that carry the growth on top of the lowest rate of the load.
+
+    Fewer would have to order at a rate that is always exceeded, so more always stand.
+    """
+    positive("goodput", goodput)
+    return ceil((lowest + grown(per_s2, cold_s)) / goodput)
 
 
 def tried() -> list[list[list[float]]]:

@@ -40,25 +40,25 @@ def gpus() -> Table:
     rows = []
     for key, price in HOURLY.items():
         each = catalog.accelerator(key)
-        peak = each.peak("bf16")
+        peak, usable = each.peak("bf16"), each.usable_bytes or each.hbm_bytes
         rows.append(
             (
                 short(key),
                 Sourced(f"{float(each.hbm_bytes) / 1e9:.0f}", each.hbm_bytes),
+                Sourced(f"{float(usable) / 1e9:.1f}", usable),
                 Sourced(f"{float(each.hbm_bw) / 1e12:.2f}", each.hbm_bw),
                 Sourced(f"{float(peak) / 1e12:,.0f}", peak),
                 Sourced(f"{float(price):.2f}", price),
                 price.source.split(", ")[-1][:7],
             )
         )
-    columns = ("GPU", "sold as, GB", "TB/s", "TFLOP/s, 16 bits", "$/hour", "as of")
-    caption = "The GPUs of this page, SXM: memory and its bandwidth, arithmetic, price"
+    memory = ("sold as, GB", "found, GB", "TB/s")
+    columns = ("GPU", *memory, "TFLOP/s, 16 bits", "$/hour", "as of")
+    caption = (
+        "The GPUs of this page, SXM (modules on a server's board): memory and its "
+        "bandwidth, arithmetic, price"
+    )
     return Table(caption, columns, rows)
-
-
-def driver_gb() -> float:
-    """Memory of an H100 as its driver shows it, in GB."""
-    return float(catalog.accelerator("h100-sxm").usable_bytes or 0) / 1e9
 
 
 def prices() -> Table:

@@ -28,7 +28,7 @@ SHOWN = {
     "queue, slow start": (QUEUE, SLOW_S),
     "KV 80%, slow start": (KV, SLOW_S),
 }
-ARRIVE, MISS = "arrive /s", "too late %"
+ARRIVE, MISS = "arrive /s", "missed %"
 REPLICAS = tuple(f"replica {place}" for place in range(1, MOST + 1))
 LAST = int(LASTS_MIN) - 1  # the last minute that is seen to its end
 SEEN = 0.02  # share of a minute's requests below which a cell would be invisible
@@ -46,9 +46,9 @@ def burst_by_minute() -> StepFigure:
             x=SceneAxis((0, LAST), "minutes"),
             y=SceneAxis((ARRIVE, *REPLICAS, MISS)),
             marks=(
-                Cells(table="rates", x2="x2", text="text", opacity="faint", grows=True),
+                Cells(table="rates", x2="x2", text="text", opacity="faint"),
                 Cells(table="runs", x2="x2", text="text", grows=True),
-                Cells(table="late", x2="x2", text="text", opacity="faint", grows=True),
+                Cells(table="late", x2="x2", text="text", opacity="faint"),
             ),
             height=300,
         ),
@@ -64,7 +64,7 @@ def burst_by_minute() -> StepFigure:
         counters=(
             Counter("replicas that serve"),
             Counter("replicas that start"),
-            Counter("requests too late so far"),
+            Counter("missed a target so far"),
             Counter("GPU-hours paid so far"),
         ),
     )
@@ -105,20 +105,21 @@ def _said(at: int, arrived: list[int], run: Stored) -> str:
 
 
 def _rate(at: int, arrived: list[int]) -> Row:
-    """Two minutes of arrivals."""
+    """Two minutes of arrivals, seen when both are over."""
     both = arrived[at : min(at + 2, LAST)]
     rate = sum(both) / (len(both) * WINDOW_S)
     faint = 0.6 + 0.4 * min(1.0, rate / HIGH)
-    cell = _cell(at, at + len(both), ARRIVE, "compute", f"{rate:.0f}")
-    return cell | {"faint": round(faint, 2)}
+    end = at + len(both)
+    cell = _cell(at, end, ARRIVE, "compute", f"{rate:.0f}")
+    return cell | {"faint": round(faint, 2), "since": end - 1}
 
 
 def _missed(at: int, run: Stored, arrived: list[int]) -> Row:
-    """Two minutes of requests that miss a target, in percent."""
+    """Two minutes of requests that miss a target, in percent, as ``_rate``."""
     end = min(at + 2, LAST)
     share = sum(run.missed[at:end]) / sum(arrived[at:end])
     row = _cell(at, end, MISS, "other", f"{100 * share:.0f}")
-    return row | {"faint": round(0.6 + 0.4 * share, 2)}
+    return row | {"faint": round(0.6 + 0.4 * share, 2), "since": end - 1}
 
 
 def _runs(run: Stored) -> list[Row]:
