@@ -91,7 +91,7 @@ def _percent(share: float) -> str:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BurstOutcome:
     """What the draws of the burst came to: shares late, and GPU-hours on average."""
 
     shares: tuple[float, ...]
@@ -109,11 +109,11 @@ class Outcome:
 
 
 @cache
-def late(cold_s: float, target: float, reserve: int) -> Outcome:
+def late(cold_s: float, target: float, reserve: int) -> BurstOutcome:
     """What was tried, as recorded."""
     draws = recorded()["headroom"][TRIED.index((cold_s, target, reserve))]
     kept, hours = zip(*draws, strict=True)
-    return Outcome(tuple(1 - each for each in kept), sum(hours) / len(hours))
+    return BurstOutcome(tuple(1 - each for each in kept), sum(hours) / len(hours))
 
 
 def table() -> Table:
