@@ -21,10 +21,10 @@ window.llmserveReferences = {
 "kubernetes2026hpa",
 "nvidia2026snapshot",
 "kabakibo2026ice",
-"kserve2026autoscaling",
 "mlcommons2025results",
 "mlcommons2025small",
 "aiconfigurator2026",
+"kserve2026autoscaling",
 "llmd2026slo"
 ]
 },
@@ -273,10 +273,10 @@ window.llmserveReferences = {
 "kubernetes2026hpa": "The Kubernetes Authors\\. Horizontal pod autoscaling\\. Kubernetes documentation, 2026\\. URL: [https://kubernetes\\.io/docs/tasks/run\\-application/horizontal\\-pod\\-autoscale/](https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/)\\.",
 "nvidia2026snapshot": "Schwinn Saereesitthipitak\\. NVIDIA Dynamo Snapshot: fast startup for inference workloads on Kubernetes\\. NVIDIA Technical Blog, 2026\\. URL: [https://developer\\.nvidia\\.com/blog/nvidia\\-dynamo\\-snapshot\\-fast\\-startup\\-for\\-inference\\-workloads\\-on\\-kubernetes/](https://developer.nvidia.com/blog/nvidia-dynamo-snapshot-fast-startup-for-inference-workloads-on-kubernetes/)\\.",
 "kabakibo2026ice": "Huzaifa Shaaban Kabakibo and others\\. Breaking the ice: analyzing cold start latency in vLLM\\. 2026\\. [arXiv:2606\\.07362](https://arxiv.org/abs/2606.07362)\\.",
-"kserve2026autoscaling": "The KServe Authors\\. Autoscale InferenceService with LLM metrics\\. KServe documentation, version 0\\.16, 2026\\. URL: [https://kserve\\.github\\.io/website/docs/model\\-serving/generative\\-inference/autoscaling](https://kserve.github.io/website/docs/model-serving/generative-inference/autoscaling)\\.",
 "mlcommons2025results": "MLCommons\\. MLPerf inference v5\\.1 results, closed division, Red Hat, one H100, llama\\-3\\.1\\-8b, server\\. log of the performance run, 2025\\. URL: [https://github\\.com/mlcommons/inference\\_results\\_v5\\.1/tree/main/closed/RedHat/results/XE8640\\_4xH100\\_vLLM](https://github.com/mlcommons/inference_results_v5.1/tree/main/closed/RedHat/results/XE8640_4xH100_vLLM)\\.",
 "mlcommons2025small": "MLCommons\\. A small LLM for MLPerf inference v5\\.1\\. the benchmark's description, 2025\\. URL: [https://mlcommons\\.org/2025/09/small\\-llm\\-inference\\-5\\-1](https://mlcommons.org/2025/09/small-llm-inference-5-1)\\.",
 "aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
+"kserve2026autoscaling": "The KServe Authors\\. Autoscale InferenceService with LLM metrics\\. KServe documentation, version 0\\.16, 2026\\. URL: [https://kserve\\.github\\.io/website/docs/model\\-serving/generative\\-inference/autoscaling](https://kserve.github.io/website/docs/model-serving/generative-inference/autoscaling)\\.",
 "llmd2026slo": "The llm\\-d Authors\\. SLO\\-aware autoscaling with KEDA and predicted latency\\. llm\\-d documentation, 2026\\. URL: [https://llm\\-d\\.ai/docs/dev/operations/autoscaling/slo\\-aware](https://llm-d.ai/docs/dev/operations/autoscaling/slo-aware)\\.",
 "yu2022orca": "Gyeong\\-In Yu, Joo Seong Jeong, Geon\\-Woo Kim, Soojeong Kim, and Byung\\-Gon Chun\\. Orca: a distributed serving system for transformer\\-based generative models\\. In *OSDI*\\. 2022\\.",
 "vllm0330": "The vLLM Team\\. vLLM\\. 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/tree/v0\\.33\\.0](https://github.com/vllm-project/vllm/tree/v0.33.0)\\.",
