@@ -1,8 +1,8 @@
 """What stands under a heading or beside a name is made of what it is called.
 
 Stored outputs follow the source, so two headings, two columns, two names of marks that
-change places print well. Of two columns the code of one has a word of its own heading
-that the other's has not; of two things side by side neither is made of the other's words.
+change places print well. Of two columns the code of one has a word of its heading that
+the other lacks; of two things side by side neither is made of the words of the other.
 """
 
 import ast
