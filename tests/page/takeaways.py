@@ -129,7 +129,7 @@ KEPT: dict[str, list[str]] = {
             "‘faster tokens’"
         ),
         ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
-        "fewer fewer_two ‘many tensor-parallel’ ‘not fit’",
+        "fewer fewer_two ‘many tensor-parallel’ ‘no room’",
         ("‘With one’ busy_eight miss rows_cached ‘with fewer’ ‘fewer of’"),
         "ds_even",
     ],

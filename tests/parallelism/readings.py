@@ -22,8 +22,8 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about twice as fast": "No two stages",
     },
     "parallelism.predict-layout": {
-        "TP 8": "cross the network",
-        "TP 4 × DP 2": "Nothing crosses",
+        "TP 4 × DP 2": "stay inside a server",
+        "PP 8": "no all-reduce is left",
     },
 }
 # Words of a prompt that turn the answer round if they are turned round.
@@ -36,7 +36,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "parallelism.predict-layout": (
         "prompt after prompt",
         "with Llama-3.1-70B",
-        "the most tokens per second",
+        "read far the fewest tokens per second",
     ),
     "parallelism.predict-runs": (
         "dealt in stretches",
@@ -48,7 +48,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "parallelism.follow-up": (
         "20,000 tokens, which is cached",
         "4,000 tokens more",
-        "does pass-KV send as pass-Q",
+        "share of the bytes of pass-Q does pass-KV send",
     ),
     "parallelism.even": (
         "Sixteen GPUs",
@@ -61,5 +61,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "parallelism.predict-alone": "not faster at all",
-    "parallelism.predict-layout": "PP 8",
+    "parallelism.predict-layout": "TP 8",
 }

@@ -87,20 +87,20 @@ predict_layout = Question(
     kind="predict",
     prompt=(
         f"These eight H100s read prompt after prompt with {MODEL.name}, in chunks of "
-        f"{stills.CHUNK:,} tokens. Which of three layouts does the book's model "
-        "predict to read the most tokens per second?"
+        f"{stills.CHUNK:,} tokens. Which layout is predicted to read "
+        "far the fewest tokens per second?"
     ),
     choices=READERS,
-    answer=lambda: float(READERS.index(max(READERS, key=stills.prefill_rate))),
+    answer=lambda: float(READERS.index(min(READERS, key=stills.prefill_rate))),
     why=lambda: (
-        "PP 8: eight chunks are under way, each GPU computes whole layers, and no "
-        f"all-reduce is left. {stills.prefill_rate('PP 8'):,.0f} tokens per second, "
-        f"against {stills.prefill_rate('TP 4 × DP 2'):,.0f} for two replicas, and "
-        f"{stills.prefill_rate('TP 8'):,.0f} for TP 8."
+        "TP 8: all 160 all-reduces of a chunk cross the network. "
+        f"{stills.prefill_rate('TP 8'):,.0f} tokens per second, against "
+        f"{stills.prefill_rate('TP 4 × DP 2'):,.0f} for two replicas and "
+        f"{stills.prefill_rate('PP 8'):,.0f} for PP 8, which tie."
     ),
     hints=(
-        Hint(lambda: 0.0, "All 160 all-reduces of a chunk then cross the network."),
-        Hint(lambda: 1.0, "Nothing crosses the network, but all-reduces stay."),
+        Hint(lambda: 1.0, "Its all-reduces stay inside a server, on NVLink."),
+        Hint(lambda: 2.0, "Only a row a border is sent, and no all-reduce is left."),
     ),
 )
 bubble = Question(
@@ -125,12 +125,11 @@ bubble = Question(
 follow_up = Question(
     name="parallelism.follow-up",
     prompt=(
-        f"A user has pasted a report of {CACHED:,} tokens, cached on a ring "
-        f"of GPUs, and asks a question of {ASKED:,} tokens more. In {BIG.name} a token "
-        f"leaves {BIG_KV:,.0f} bytes of keys and values, and pass-Q sends "
+        f"A user has pasted a report of {CACHED:,} tokens, which is cached on "
+        f"a ring of GPUs, and asks a question of {ASKED:,} tokens more. In {BIG.name} "
+        f"a token leaves {BIG_KV:,.0f} bytes of keys and values, and pass-Q sends "
         f"{BIG_QUERY:,.0f} "
-        "bytes for a new token. How many times as many bytes does pass-KV send "
-        "as pass-Q?"
+        "bytes for a new token. What share of the bytes of pass-Q does pass-KV send?"
     ),
     answer=lambda: BIG_KV * (CACHED + ASKED) / (BIG_QUERY * ASKED),
     rel_tol=0.01,
