@@ -99,3 +99,16 @@ def test_the_phase_whose_caches_do_not_fit_is_called_impossible(batch: float) ->
     }
     assert (charts.PHASES.inks["decode"].name in faint) is full
     assert charts.PHASES.inks["prefill"].name not in faint
+
+
+def test_the_line_that_counts_prompts_lies_beyond_the_decodes_by_their_time() -> None:
+    """Two FLOPs a weight and token: as many prompts begin as answers end."""
+    (panel,) = drawn.panels(measured_roof.trade)
+    (line,) = (each for each in panel.lines if "prompts" in each.get_label())
+    share, peak = measured.mean_share(), float(H100.peak("bf16"))
+    one_s = 2 * prompt_params(LLAMA) * share * measured.PROMPT_LEN / peak
+    servers = sorted(measured.served(), key=lambda each: each.row.clients)
+    for each, at_ms in zip(servers, line.get_xdata(), strict=True):
+        begin = each.row.clients / (share * measured.OUTPUT_LEN)
+        beyond_s = at_ms / 1e3 - each.bound.value
+        assert beyond_s == pytest.approx(begin * one_s, rel=0.05)
