@@ -12,6 +12,7 @@ from llmserve_lab.catalog.evidence.serving import START_LOGS
 from llmserve_lab.kv_memory.lifecycle import A_PROMPT, BLOCKS, SIZE, moments
 from llmserve_lab.kv_memory.page import (
     figures,
+    kinds,
     pictures,
     questions,
     stills,
@@ -189,3 +190,35 @@ def test_every_reservation_holds_the_answers_that_are_still_to_come() -> None:
         to_come = later[name] / holds[name] * used
         reserved = name.startswith("reserved")
         assert to_come == pytest.approx(missing if reserved else 0, rel=0.05), name
+
+
+def test_of_a_window_the_end_of_the_text_is_kept() -> None:
+    """Columns run as the text does: light first, coloured last."""
+    panels = drawn.panels(kinds.kept)
+    (window,) = (p for p in panels if p.texts[0].get_text() == "the last tokens")
+    where: dict[str, list[float]] = {"green": [], "grid": []}
+    for bar in window.patches:
+        where[seen._name(bar.get_facecolor())].append(bar.get_x())
+    assert max(where["grid"]) < min(where["green"])
+
+
+def test_the_axis_of_the_layers_has_the_unit_of_its_bars() -> None:
+    """Llama-3.1-70B: a key and a value of eight heads in eighty layers."""
+    (panel,) = drawn.panels(stills.layers)
+    unit, tokens = re.findall(r"(\w+) of one request of ([\d,]+)", panel.get_xlabel())[
+        0
+    ]
+    names = [label.get_text() for label in panel.get_yticklabels()]
+    row = names.index("Llama-3.1-70B")
+    held = 2 * 8 * 128 * 80 * 2 * int(tokens.replace(",", ""))
+    for bars in panel.containers:
+        byte = bars[row].get_width() * {"GiB": 2**30, "GB": 10**9}[unit]
+        assert byte == pytest.approx(held)
+
+
+def test_what_is_off_has_the_same_sign_in_percent_and_in_bytes() -> None:
+    """Predicted less published, in both."""
+    for _, published, predicted, off, mib in tables.counts().rows:
+        counts = [int(str(each).replace(",", "")) for each in (predicted, published)]
+        less = counts[0] < counts[1]
+        assert str(off).startswith("−") is less and str(mib).startswith("−") is less
