@@ -1,5 +1,7 @@
 """The figures show what the twin computes."""
 
+import re
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -224,3 +226,15 @@ def test_a_part_of_the_cached_vector_bears_its_own_width() -> None:
     assert len(widths) == 2
     for number, width in widths.items():
         assert width == pytest.approx(number)
+
+
+def test_copies_have_the_colour_that_the_sentence_gives_them() -> None:
+    """A path goes there and back: two points a copy."""
+    made = partial(stills.copies_of_a_row, H100)
+    said = made().sentence
+    (panel,) = drawn.panels(made)
+    paths = drawn.lines(panel)
+    for where in (r"inside its own node: (\d+)[^()]*", r"to other nodes: (\d+)[^()]*"):
+        number, colour = re.findall(where + r"\((\w+)\)", said)[0]
+        ((*points,),) = paths[colour]
+        assert len(points) == 2 * int(number), colour
