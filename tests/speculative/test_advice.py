@@ -14,7 +14,6 @@ from llmserve_lab.speculative import machine as m
 from llmserve_lab.speculative import measured
 from llmserve_lab.speculative.page import figures, rounds, tables
 
-
 NEAR = 0.3  # from the middle of a pair of bars to that of one
 
 
