@@ -35,3 +35,12 @@ def test_the_longest_gap_is_written_into_every_pale_lane() -> None:
             if row["y"] == lane and row["x"] < label["x"] < row["x2"]
         )
         assert cell["x2"] - cell["x"] == pytest.approx(written, abs=0.2)
+
+
+def test_a_pale_lane_is_named_after_the_scheduler_under_which_it_waits() -> None:
+    logs = strips.mixed_iterations().logs
+    told = {row["y"]: row["text"] for row in next(iter(logs.values())).tables["gaps"]}
+    assert len(told) == len(logs)
+    for lane, text in told.items():
+        (run,) = (log for name, log in logs.items() if lane.split()[-1] in name.split())
+        assert text == f"{run.frames[-1].counters[2]} ms", lane

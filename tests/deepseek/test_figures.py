@@ -1,5 +1,9 @@
 """The figures show what the twin computes."""
 
+import re
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -202,3 +206,35 @@ def test_a_part_of_the_bench_is_the_part_it_is_called() -> None:
     for words, part in both.items():
         assert bars[words] == pytest.approx(block[part], rel=1e-3), words
     assert sum(bars.values()) == pytest.approx(sum(block.values()), rel=1e-3)
+
+
+def test_a_part_of_the_cached_vector_bears_its_own_width() -> None:
+    """The numbers in the last block: each stands in the part of that many units."""
+    (panel,) = drawn.panels(stills.cached_of_a_token)
+    cached = panel.patches[-1]
+    (cut,) = (each.get_segments()[0][0][0] for each in panel.collections)
+    ends = (cached.get_x(), cut, cached.get_x() + cached.get_width())
+    widths = {
+        int(text.get_text()): next(
+            end - start
+            for start, end in pairwise(ends)
+            if start <= text.get_position()[0] <= end
+        )
+        for text in panel.texts
+        if text.get_text().isdigit()
+    }
+    assert len(widths) == 2
+    for number, width in widths.items():
+        assert width == pytest.approx(number)
+
+
+def test_copies_have_the_colour_that_the_sentence_gives_them() -> None:
+    """A path goes there and back: two points a copy."""
+    made = partial(stills.copies_of_a_row, H100)
+    said = made().sentence
+    (panel,) = drawn.panels(made)
+    paths = drawn.lines(panel)
+    for where in (r"inside its own node: (\d+)[^()]*", r"to other nodes: (\d+)[^()]*"):
+        number, colour = re.findall(where + r"\((\w+)\)", said)[0]
+        ((*points,),) = paths[colour]
+        assert len(points) == 2 * int(number), colour

@@ -1,6 +1,8 @@
 """The figures and the bench say what the engine and the closed forms say."""
 
+import math
 import re
+from contextlib import suppress
 from functools import cache, partial
 from html import unescape
 from itertools import product
@@ -11,7 +13,7 @@ import pytest
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.disaggregation import goodput
 from llmserve_lab.disaggregation.hop import WAYS, played
-from llmserve_lab.disaggregation.page import figures, router
+from llmserve_lab.disaggregation.page import charts, figures, router
 from llmserve_lab.disaggregation.page import playground as module
 from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH
 from llmserve_lab.disaggregation.routing import ROUTERS, routed
@@ -26,6 +28,7 @@ from llmserve_lab.disaggregation.topologies import (
     table,
 )
 from llmserve_lab.engine import Disaggregated, IterationCost, Pool
+from llmserve_lab.formula.text import si
 from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.page.widget import Bench
 from llmserve_lab.running_example import share
@@ -268,3 +271,29 @@ def test_a_link_that_hides_the_cache_is_no_slower_than_the_cache_is_made(
             assert (word == "hides it") == (dot["x"] >= line["x"])
             found.add(word)
     assert found == {"hides it", "falls behind"}
+
+
+def test_the_mean_wait_is_that_of_as_many_requests_as_its_counter_says() -> None:
+    figure = router.routes_by_rule()
+    count = int(re.findall(r"mean wait of (\d+)", figure.counters[2].label)[0])
+    for name, log in figure.logs.items():
+        waits = [each.delay_s for each in routed(ROUTERS[name], num_requests=count)]
+        mean = si(sum(waits) / count, "s")
+        assert {frame.counters[2] for frame in log.frames} == {mean}
+
+
+def test_a_link_stands_at_the_bandwidth_with_which_the_readout_sends() -> None:
+    """The axis is scaled by the line, whose number is known."""
+    figure, compared = figures.links(), 0
+    (rule,) = {m["x"] for m in drawn.marks(figure, "rule")}
+    low = min(charts.BANDWIDTH.domain or ())
+    made = figure.values()["made_kv_made_per_s"] / 1e9
+    points = sorted(drawn.marks(figure, "symbol"), key=lambda each: float(each["y"]))
+    for link, point in zip(BY_BANDWIDTH, points, strict=False):
+        with suppress(ValueError):  # no link of the GPU with which the figure opens
+            at = figure.values(link=link.name)
+            reached = at["handoff_bytes"] / at["transfer_s"] / 1e9
+            place = rule * math.log(reached / low) / math.log(made / low)
+            assert point["x"] == pytest.approx(place, abs=0.1), link.name
+            compared += 1
+    assert compared > 3

@@ -219,3 +219,19 @@ def test_the_bold_number_of_a_pass_is_that_of_its_longer_bar() -> None:
         bold = [text for text in pair if text.get_weight() == "bold"]
         assert len(bold) == 1
         assert float(bold[0].get_text()) == max(float(x.get_text()) for x in pair)
+
+
+def test_a_word_that_is_cut_says_what_it_has_with_all_words_left() -> None:
+    """Frame by frame: at the temperature of the frame, as in the log beside it."""
+    figure = heat.heat()
+    texts = {
+        (row["log"], row["since"], row["word"]): row["text"]
+        for table in ("bars", "beside")
+        for row in figure.rows[table]
+        if row["text"]
+    }
+    cut = {at: text for at, text in texts.items() if text.startswith("cut")}
+    assert len(cut) > 5
+    free = list(figure.logs).index("all words")
+    for (log, since, word), text in cut.items():
+        assert log != free and text == f"cut (was {texts[free, since, word]})"

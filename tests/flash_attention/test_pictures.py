@@ -3,7 +3,7 @@
 import re
 
 from llmserve_lab.flash_attention.example import TILE, TOKENS, head
-from llmserve_lab.flash_attention.page import pictures
+from llmserve_lab.flash_attention.page import pictures, split_steps
 from llmserve_lab.transformer import (
     HbmMeter,
     causal_mask,
@@ -44,3 +44,15 @@ def test_arrows_point_into_a_kernel_for_what_the_meter_saw_it_read() -> None:
         reads, writes = found.setdefault(y > 2.36, (set(), set()))
         (reads if tip > tail else writes).update(names)
     assert found == {True: passed(three), False: passed(one)}
+
+
+def test_the_merge_reads_as_many_numbers_as_are_in_its_ink() -> None:
+    """Of the table, when the splits are merged: what the sentence counts."""
+    (log,) = split_steps.split_decoding().logs.values()
+    read = [
+        row
+        for row in log.tables["cells"]
+        if row["ink"] == "communication" and row["text"] != "merge"
+    ]
+    said = [re.findall(r"reads all (\d+)", frame.sentence) for frame in log.frames]
+    assert [len(read)] == [int(count) for found in said for count in found]

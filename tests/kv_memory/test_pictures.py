@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from llmserve_lab.catalog.evidence.serving import START_LOGS
-from llmserve_lab.kv_memory.lifecycle import A_PROMPT, SIZE, moments
-from llmserve_lab.kv_memory.page import figures, pictures, questions, strips, tables
-from llmserve_lab.kv_memory.waste import SERVICES, wasted
+from llmserve_lab.kv_memory.lifecycle import A_PROMPT, BLOCKS, SIZE, moments
+from llmserve_lab.kv_memory.page import (
+    figures,
+    kinds,
+    pictures,
+    questions,
+    stills,
+    strips,
+    tables,
+)
+from llmserve_lab.kv_memory.waste import SERVICES, lives, wasted
 from llmserve_lab.page.palette import GREY, MEANINGS
 from llmserve_lab.paged_cache import NoFreeBlockError, PagedAllocator, block_hash
 from llmserve_lab.paged_cache.block_hash import ROOT
@@ -143,3 +153,72 @@ def test_the_legend_of_the_strips_names_each_place_by_its_use() -> None:
         assert cells[inks[word]] == places[use], word
         if use in strips.USES:
             assert inks[word] == seen._name(strips.USES[use].light)
+
+
+def test_the_place_in_memory_that_is_marked_is_the_one_of_the_sentence() -> None:
+    said = pictures.translation().sentence
+    block, place = (
+        int(re.findall(pattern, said)[0])
+        for pattern in (r"says block (\d+)", r"= (\d+) \(places")
+    )
+    (panel,) = drawn.panels(pictures.translation)
+    row = [
+        bar for bar in panel.patches if bar.get_y() == pytest.approx(pictures.MEMORY)
+    ]
+    cells = sorted(row, key=lambda bar: bar.get_x())
+    inks = [seen._name(bar.get_facecolor()) for bar in cells]
+    assert len(cells) == BLOCKS * SIZE and inks.count("vermillion") == 1
+    assert inks.index("vermillion") == SIZE * block + place
+
+
+def test_every_reservation_holds_the_answers_that_are_still_to_come() -> None:
+    """A moment of an answer of n: on the average (n - 1) / 2 tokens are missing."""
+    answers = np.array([answer for _, answer in lives(SERVICES[0])], dtype=float)
+    missing = (answers * (answers - 1) / 2).sum() / answers.sum()
+    (panel,) = drawn.panels(stills.waste)
+    names = [label.get_text() for label in panel.get_yticklabels()]
+    bars = dict(
+        zip(panel.get_legend_handles_labels()[1], panel.containers, strict=True)
+    )
+    holds, later, never = (
+        dict(zip(names, (bar.get_width() for bar in bars[part]), strict=True))
+        for part in stills.PARTS
+    )
+    used = wasted(SERVICES[0]).used
+    for name in names:
+        assert holds[name] + later[name] + never[name] == pytest.approx(1)
+        to_come = later[name] / holds[name] * used
+        reserved = name.startswith("reserved")
+        assert to_come == pytest.approx(missing if reserved else 0, rel=0.05), name
+
+
+def test_of_a_window_the_end_of_the_text_is_kept() -> None:
+    """Columns run as the text does: light first, coloured last."""
+    panels = drawn.panels(kinds.kept)
+    (window,) = (p for p in panels if p.texts[0].get_text() == "the last tokens")
+    where: dict[str, list[float]] = {"green": [], "grid": []}
+    for bar in window.patches:
+        where[seen._name(bar.get_facecolor())].append(bar.get_x())
+    assert max(where["grid"]) < min(where["green"])
+
+
+def test_the_axis_of_the_layers_has_the_unit_of_its_bars() -> None:
+    """Llama-3.1-70B: a key and a value of eight heads in eighty layers."""
+    (panel,) = drawn.panels(stills.layers)
+    unit, tokens = re.findall(r"(\w+) of one request of ([\d,]+)", panel.get_xlabel())[
+        0
+    ]
+    names = [label.get_text() for label in panel.get_yticklabels()]
+    row = names.index("Llama-3.1-70B")
+    held = 2 * 8 * 128 * 80 * 2 * int(tokens.replace(",", ""))
+    for bars in panel.containers:
+        byte = bars[row].get_width() * {"GiB": 2**30, "GB": 10**9}[unit]
+        assert byte == pytest.approx(held)
+
+
+def test_what_is_off_has_the_same_sign_in_percent_and_in_bytes() -> None:
+    """Predicted less published, in both."""
+    for _, published, predicted, off, mib in tables.counts().rows:
+        counts = [int(str(each).replace(",", "")) for each in (predicted, published)]
+        less = counts[0] < counts[1]
+        assert str(off).startswith("−") is less and str(mib).startswith("−") is less

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, partial
 from html import unescape
 from typing import Any
@@ -14,7 +15,7 @@ from llmserve_lab.moe import exchange_time
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.hot_rank import RANKS, WIDTH, exchanged
 from llmserve_lab.moe.models import DEFAULT, inventory, moe_of, per_layer, sizes_of
-from llmserve_lab.moe.page import figures, route_chart, stills
+from llmserve_lab.moe.page import figures, overlap, route_chart, stills
 from llmserve_lab.moe.page.playground import bench
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.routing_sampler import draw, mean_distinct
@@ -214,3 +215,37 @@ def test_the_sum_of_a_layer_is_that_of_its_parts_over_every_group(rows: float) -
         parts = [rest[x], send[x], max(read[x], compute[x])]
         assert whole == pytest.approx(sum(parts), abs=0.05)
         assert whole > max(parts)
+
+
+def test_the_bytes_of_a_batch_count_the_shared_expert_and_the_router() -> None:
+    """From the list of tensors of a layer, at the batch with which the figure opens."""
+    known = figures.touched().values()
+    expert, shared, router = 3 * 7168 * 2048, 3 * 7168 * 2048, 256 * 7168
+    always = shared + router
+    batch = 256 * (1 - (1 - 8 / 256) ** 64) * expert + always
+    assert known["read_ratio"] == pytest.approx(batch / (8 * expert + always), rel=1e-6)
+
+
+CAUSES = {"overloaded experts": "experts", "long contexts": "attention"}
+LATE = re.compile(r"(GPU \d) has ([\w ]+): the (\w+) of (GPU \d) looks long")
+
+
+def test_the_title_of_a_trace_names_what_is_long_on_which_gpu() -> None:
+    """Read as it is drawn: rows by the names of the axis, bars by the words in them."""
+    for panel in drawn.panels(overlap.traces):
+        ticks = zip(panel.get_yticks(), panel.get_yticklabels(), strict=True)
+        rows = {at: label.get_text() for at, label in ticks}
+        took = {
+            (rows[round(text.get_position()[1])], text.get_text()): bar.get_width()
+            for text, bar in zip(panel.texts, panel.patches, strict=True)
+        }
+        named = LATE.fullmatch(panel.get_title(loc="left"))
+        assert named
+        late, cause, part, waiting = named.groups()
+        for gpu, other in ((late, waiting), (waiting, late)):
+            for work in CAUSES.values():
+                longer = gpu == late and work == CAUSES[cause]
+                assert bool(took[gpu, work] > took[other, work]) is longer, work
+        idle = [key for key in took if "mostly waiting" in key[1]]
+        assert idle == [(waiting, f"{part}, mostly waiting")]
+        assert took[idle[0]] > took[late, part]

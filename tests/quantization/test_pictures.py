@@ -8,7 +8,7 @@ import pytest
 from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.quantization import outliers
 from llmserve_lab.quantization.codecs import BF16, E2M1, E4M3, E5M2, INT4
-from llmserve_lab.quantization.page import forgetting, stills
+from llmserve_lab.quantization.page import forgetting, steps, stills
 from llmserve_lab.quantization.schemes import Scheme, quantize
 from tests.page import drawn
 
@@ -73,3 +73,20 @@ def test_the_facts_that_are_said_to_be_forgotten_are_drawn_as_forgotten() -> Non
         assert (len(strips), len(facts)) == (int(lost), int(every))
         counts.add(len(strips))
     assert len(counts) > 1  # one way keeps facts that another loses
+
+
+def test_a_weight_is_off_by_what_the_legend_subtracts() -> None:
+    """As printed: the row below, the weight as it is used and the weight itself."""
+    figure = steps.group_quantized()
+    assert figure.legend["other"] == "off by: used as − weight"
+    for log in figure.logs.values():
+        cells = {
+            (row["y"], row["x"]): float(row["text"].replace("−", "-"))
+            for row in log.tables["cells"]
+            if row["y"] in (0, 4, 5)
+        }
+        places = {x for _, x in cells}
+        assert any(cells[5, x] for x in places)
+        for x in places:
+            off = cells[4, x] - cells[0, x]
+            assert cells[5, x] == pytest.approx(off, abs=0.0151)

@@ -151,3 +151,20 @@ def test_a_bad_tile_is_named(tile: int, message: str) -> None:
 def test_a_bad_machine_is_named(keywords: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         timeline([], **keywords)
+
+
+def test_the_other_number_of_rows_takes_as_long_as_where_it_is_stepped() -> None:
+    """Its words beside, its waiting, and the last sentence of its own log."""
+    logs = reuse.reuse().logs
+    ends = {
+        name: log.frames[-1].sentence.split(" ticks")[0] for name, log in logs.items()
+    }
+    told = 0
+    for log in logs.values():
+        for row in log.tables["words"]:
+            said = re.fullmatch(r"(\d+ rows?) takes? ([\d.]+) ticks", row["text"])
+            assert said, row["text"]
+            if said[1] in ends:
+                assert said[2] == ends[said[1]]
+                told += 1
+    assert told >= 2

@@ -7,7 +7,7 @@ import pytest
 from llmserve_lab.roofline import bare, measured
 from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.machine import bound_s, prompt_params
-from llmserve_lab.roofline.page import figures, measured_roof
+from llmserve_lab.roofline.page import charts, figures, measured_roof
 from llmserve_lab.running_example import device, model
 from tests.page import drawn
 
@@ -81,3 +81,34 @@ def test_attention_is_drawn_from_the_rule_on_that_says_where_it_begins(
         assert [rule["x"]] * 2 == pytest.approx(later)
         assert rule["x"] == pytest.approx(max(ends))
         assert max(ends) > 1.2 * min(ends)
+
+
+@pytest.mark.parametrize("batch", [1.0, 512.0])
+def test_the_phase_whose_caches_do_not_fit_is_called_impossible(batch: float) -> None:
+    """Prefill runs one prompt: its caches always fit beside these weights."""
+    figure, context = figures.roofline(), 8192.0
+    held = LLAMA.weight_bytes() + batch * context * LLAMA.kv_bytes_per_token()
+    full = float(held) > float(H100.hbm_bytes)
+    size = {"batch": batch, "context": context}
+    names = [text for text in drawn.texts(figure, **size) if "(memory full)" in text]
+    assert names == ["decode (memory full)"] * full
+    faint = {
+        each["ink"]
+        for each in drawn.marks(figure, "symbol", **size)
+        if each.get("opacity", 1) < 1
+    }
+    assert (charts.PHASES.inks["decode"].name in faint) is full
+    assert charts.PHASES.inks["prefill"].name not in faint
+
+
+def test_the_line_that_counts_prompts_lies_beyond_the_decodes_by_their_time() -> None:
+    """Two FLOPs a weight and token: as many prompts begin as answers end."""
+    (panel,) = drawn.panels(measured_roof.trade)
+    (line,) = (each for each in panel.lines if "prompts" in each.get_label())
+    share, peak = measured.mean_share(), float(H100.peak("bf16"))
+    one_s = 2 * prompt_params(LLAMA) * share * measured.PROMPT_LEN / peak
+    servers = sorted(measured.served(), key=lambda each: each.row.clients)
+    for each, at_ms in zip(servers, line.get_xdata(), strict=True):
+        begin = each.row.clients / (share * measured.OUTPUT_LEN)
+        beyond_s = at_ms / 1e3 - each.bound.value
+        assert beyond_s == pytest.approx(begin * one_s, rel=0.05)

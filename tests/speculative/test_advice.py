@@ -12,7 +12,9 @@ from llmserve_lab.catalog.evidence.speculation import (
 from llmserve_lab.engine import Acceptance
 from llmserve_lab.speculative import machine as m
 from llmserve_lab.speculative import measured
-from llmserve_lab.speculative.page import figures
+from llmserve_lab.speculative.page import figures, rounds, tables
+
+NEAR = 0.3  # from the middle of a pair of bars to that of one
 
 
 def test_a_poor_guesser_alone_loses_with_three_drafts() -> None:
@@ -103,3 +105,49 @@ def test_a_head_s_cost_on_the_slider_is_the_measured_one() -> None:
         fixed, slope = measured.measured_line(run)
         assert measured.draft_share(run, 10**9) == pytest.approx(slope / plain_ms)
         assert measured.overhead_ms(run) == pytest.approx(fixed - plain_ms)
+
+
+def test_the_cost_of_a_draft_is_its_pass_over_the_plain_one() -> None:
+    """The parts of both passes, added up in the table of passes."""
+    (*_, whole) = tables.pass_parts().rows
+    heads = tables.pass_parts().columns
+    took = {head: float(cell) for head, cell in zip(heads[1:], whole[1:], strict=True)}
+    cost = {row[0]: float(row[1]) for row in tables.best_drafts().rows}
+    for batch in (1, 64):
+        over = took[f"draft, B={batch}"] / took[f"B={batch}, γ=0"]
+        assert cost[f"{batch}"] == pytest.approx(over, abs=0.006)
+
+
+def test_the_worst_error_of_a_law_is_the_largest_of_either_sign() -> None:
+    """The tokens of each curve beside those of the law with the table's numbers."""
+    fits = m.published()
+    for fit, row in zip(fits, tables.laws().rows, strict=True):
+        off = [
+            fit.falling.tokens(n) / float(tokens) - 1
+            for n, tokens in enumerate(fit.curve.tokens, 1)
+        ]
+        found = float(str(row[-1]).replace("−", "-").rstrip(" %")) / 100
+        assert abs(found) == pytest.approx(max(map(abs, off)), abs=6e-4)
+
+
+def test_a_group_of_words_stands_under_the_sign_of_its_bars() -> None:
+    """p > q: the bar of the target is the taller one."""
+    told = 0
+    for log in rounds.round_steps().logs.values():
+        bars = log.tables["bars"]
+        for word in log.tables["words"]:
+            if word["text"] not in ("p > q", "p ≤ q"):
+                continue
+            tall = {
+                ink: next(
+                    rounds.FLOOR - bar["y"]
+                    for bar in bars
+                    if bar["ink"] == ink
+                    and bar["since"] == word["since"]
+                    and abs((bar["x"] + bar["x2"]) / 2 - word["x"]) < NEAR
+                )
+                for ink in ("A", "new")
+            }
+            assert (tall["new"] > tall["A"]) is (word["text"] == "p > q")
+            told += 1
+    assert told > 5

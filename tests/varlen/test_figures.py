@@ -19,6 +19,7 @@ from llmserve_lab.varlen.arguments import batch_of
 from llmserve_lab.varlen.lengths import SIZES, padding_share, prompts
 from llmserve_lab.varlen.measured import large, measured, off, predicted
 from llmserve_lab.varlen.page import charts, figures, stills
+from tests.page import drawn
 from tests.varlen.batches import carried_out
 
 
@@ -154,3 +155,37 @@ def test_requests_lie_end_to_end_in_the_square_of_varlen() -> None:
     assert before[0] == set() and before[1] == {charts.LENGTHS[0]}
     added = [after - one for one, after in pairwise(before)]
     assert added == [{name} for name in charts.LENGTHS[:-1]]
+
+
+def test_each_request_has_a_block_in_the_ink_of_its_own_future() -> None:
+    """Three squares, four blocks in each, as wide as the requests are long."""
+    figure = figures.attention_square()
+    known = figure.values()
+    words = {m["text"]: m["ink"] for m in drawn.marks(figure, "text") if "text" in m}
+    ink = words["for nothing: own future"]
+    assert ink != words["masked: pairs of two requests"]
+    wide = [m["width"] for m in drawn.marks(figure, "rect") if m["ink"] == ink]
+    lengths = 3 * [known[f"len_{i}"] for i in range(1, 5)]
+    assert len(wide) == len(lengths)
+    scale = sum(wide) / sum(lengths)
+    assert sorted(wide) == pytest.approx([scale * n for n in sorted(lengths)])
+
+
+@pytest.mark.parametrize("name", ["Llama-3.1-8B", "Llama-3-70B"])
+def test_the_ground_beyond_the_model_begins_at_its_longest_context(name: str) -> None:
+    """Placed on the axis between two prompts of the slider."""
+    figure = figures.attention_share()
+    places = []
+    for prompt in (1000.0, 8000.0):
+        at = {"model": name, "row_prompt": prompt}
+        rules = {round(m["x"], 3) for m in drawn.marks(figure, "rule", **at)}
+        places.append(rules)
+        (ground,) = (m for m in drawn.marks(figure, "rect", **at))
+    (start,), (end,) = places[0] - places[1], places[1] - places[0]
+    model = next(each for each in MODELS.values() if each.name == name)
+    along = np.log(longest(model) / 1000) / np.log(8)
+    assert ground["x"] == pytest.approx(start + along * (end - start), abs=0.1)
+
+
+def longest(model: Any) -> float:
+    return float(model.max_context)

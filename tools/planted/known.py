@@ -239,6 +239,30 @@ UNSEEN = (
         '("layers of A arrived"),\n            Counter("layers of A computed")',
         "tests/page/test_counters.py",
     ),
+    Known(
+        f"{PACKAGE}/kv_memory/page/pictures.py",
+        "(row, here) == (entry, place)",
+        "(row, here + 1) == (entry, place)",
+        "tests/kv_memory/test_pictures.py",
+    ),
+    Known(
+        f"{PACKAGE}/moe/page/overlap.py",
+        'set_yticks([1, 0], ["GPU 0", "GPU 1"])',
+        'set_yticks([0, 1], ["GPU 0", "GPU 1"])',
+        "tests/moe/test_figures.py",
+    ),
+    Known(
+        f"{ROOFLINE}/charts.py",
+        "(datum.phase == 'decode' && {FULL})",
+        "(datum.phase == 'prefill' && {FULL})",
+        "tests/roofline/test_time_figures.py",
+    ),
+    Known(
+        f"{PACKAGE}/disaggregation/page/router.py",
+        "mean_s = mean_delay_s(router, num_requests=RUN)",
+        "mean_s = mean_delay_s(router, num_requests=BEFORE + SHOWN)",
+        "tests/disaggregation/test_figures.py",
+    ),
 )
 
 
