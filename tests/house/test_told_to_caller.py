@@ -44,7 +44,6 @@ from llmserve_lab.moe.parallel import pack
 from llmserve_lab.moe.placement import contiguous
 from llmserve_lab.moe.routing_sampler import popular
 from llmserve_lab.paged_cache import PagedAllocator
-from llmserve_lab.parallelism.page.choices import leading
 from llmserve_lab.quantization.page.playground import weights
 from llmserve_lab.quantization.schemes import relative_error
 from llmserve_lab.roofline.page.stills import tflops
@@ -146,7 +145,6 @@ WRONG: dict[str, tuple[str, Call]] = {
         lambda: rate_with("h100-sxm", 8, context=1.0, tpot_s=0.05, error=-1),
     ),
     "less than a token": ("context", lambda: range_by_size(32, 0.5, 0.05)),
-    "a sixth column": ("place", lambda: leading({}, 5)),
     "a GPU that was not rented": ("device", lambda: rent("x", 40.0)),
     "a third side of a weight": ("axis", lambda: weight("paired", "o_proj", 2)),
     "a step that is none": ("name", lambda: step("paired", "x")),

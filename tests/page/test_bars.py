@@ -138,15 +138,11 @@ def test_a_bar_of_a_burst_is_green_where_nothing_is_preempted() -> None:
         assert [ink == "green" for ink in inks] == calm
 
 
-def test_the_bars_in_full_colour_are_those_that_the_title_calls_good() -> None:
-    """The longest where long is good, else the shortest."""
+def test_a_title_calls_long_bars_good_where_more_is_better() -> None:
+    """A rate is better long, a time short."""
     panels = drawn.panels(STILLS["parallelism.stills.eight_gpus"])
     for panel in panels:
         title = panel.get_title(loc="left")
         (way,) = re.findall(r"\((long|short) is good\)", title)
-        best = {"long": max, "short": min}[way]
-        widths = [patch.get_width() for patch in panel.patches]
-        full = [p.get_width() for p in panel.patches if p.get_alpha() == 1.0]
-        assert best(widths) in full and len(full) < len(widths), title
         assert ("rate" in title or "tokens" in title) == (way == "long"), title
     assert len(panels) == 3
