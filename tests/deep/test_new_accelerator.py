@@ -61,7 +61,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nothing = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src", folder / "src", ignore=nothing)
     shutil.copytree(ROOT / "tests/catalog", folder / "tests/catalog", ignore=nothing)
-    for name in ("__init__.py", "conftest.py", "depth.py"):
+    for name in ("__init__.py", "conftest.py", "depth.py", "kernels.py"):
         shutil.copy(ROOT / "tests" / name, folder / "tests")
     return folder
 
