@@ -25,7 +25,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,10 +155,15 @@ def read(paths: Iterable[Path]) -> Iterator[Run]:
 
 
 def main(paths: Iterable[Path]) -> None:
+    """Write the chosen runs of the files, and what is left out and why."""
+    write(COLUMNS, read(paths))
+
+
+def write(columns: Sequence[str], runs: Iterable[Run]) -> None:
     """Write the chosen runs to standard output, and what is left out to the other."""
-    rows, left_out = chosen(read(paths))
+    rows, left_out = chosen(runs)
     table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerows([COLUMNS, *rows])
+    table.writerows([columns, *rows])
     for why, count in sorted(left_out.items()):
         print(f"left out: {count}, {why}", file=sys.stderr)
 

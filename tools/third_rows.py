@@ -35,7 +35,7 @@ from pathlib import Path
 import numpy as np
 
 from cookbook import PrintedRun, runs
-from latent_rows import Run, chosen, of_inferencex, of_table
+from latent_rows import Run, of_inferencex, of_table, write
 from llmserve_lab.validation.third_rows import (
     COOKBOOK,
     COOKBOOK_SEED,
@@ -133,12 +133,8 @@ def read(paths: Iterable[Path]) -> Iterator[Run]:
 
 
 def main(paths: Iterable[Path]) -> None:
-    """Write the chosen runs to standard output, and what is left out to the other."""
-    rows, left_out = chosen(read(paths))
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerows([COLUMNS, *rows])
-    for why, count in sorted(left_out.items()):
-        print(f"left out: {count}, {why}", file=sys.stderr)
+    """Write the chosen runs of the files, and what is left out and why."""
+    write(COLUMNS, read(paths))
 
 
 if __name__ == "__main__":

@@ -12,12 +12,13 @@ fitted to dense models, which makes the book's predictions.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from llmserve_lab.catalog.evidence.status import Status
 from llmserve_lab.validation.constants import achieved, record
 from llmserve_lab.validation.expert_form import ExpertConstants
 from llmserve_lab.validation.experts import GOAL, SCORED, predict, read_rows
@@ -33,6 +34,7 @@ COLUMNS = (
 )  # fmt: skip
 LABELS = ("model", "engine", "system", "precision")
 EACH = "all"  # the name of all runs together
+Scores = dict[str, dict[str, ErrorScore]]
 
 
 def extra() -> ExpertConstants:
@@ -45,16 +47,14 @@ def mended(predictor: LatentPredictor) -> Times:
     return predictor.predict(achieved(), extra())
 
 
-def scores(
-    predictor: Predictor, times: Times, *others: np.ndarray
-) -> dict[str, dict[str, ErrorScore]]:
+def scores(predictor: Predictor, times: Times, *others: np.ndarray) -> Scores:
     """Scores of each kind of time: of all runs, and by model, engine, GPU, precision.
 
     ``others`` are more labels [rows]. Servers are drawn for the intervals; of one
     server alone there is none.
     """
     server = predictor.label("server")
-    found: dict[str, dict[str, ErrorScore]] = {}
+    found: Scores = {}
     for name, own in _groups(predictor, others):
         found[name] = {
             kind: score_of(errors(times, predictor.measured, kind)[own], server[own])
@@ -87,18 +87,29 @@ def said(name: str, found: Mapping[str, ErrorScore]) -> str:
 
 
 def recorded() -> dict[str, Any]:
-    """All that the record has of the second trial.
+    """All that the record has of the second trial."""
+    predictor = LatentPredictor(latent_runs())
+    return trial_record(TRIED, "latent_rows.csv", predictor, mended(predictor), scores)
+
+
+def trial_record(
+    tried: Status,
+    file: str,
+    predictor: Predictor,
+    times: Times,
+    scored: Callable[[Any, Times], Scores],
+) -> dict[str, Any]:
+    """What the record has of a trial: when, on which file, and both scores.
 
     ``"errors"`` are of the machine that was fitted to dense models, for the bands;
-    those of the form that was tried are beside them.
+    those of the form that was tried, whose ``times`` these are, are beside them.
     """
-    predictor = LatentPredictor(latent_runs())
-    times, plain = mended(predictor), predict(predictor.rows)
+    plain = predict(predictor.rows)
     return {
-        "status": [TRIED.kind, TRIED.date],
-        "rows_sha256": SHA256["latent_rows.csv"],
-        "mended": plain_of(scores(predictor, times)),
-        "dense": plain_of(scores(predictor, plain)),
+        "status": [tried.kind, tried.date],
+        "rows_sha256": SHA256[file],
+        "mended": plain_of(scored(predictor, times)),
+        "dense": plain_of(scored(predictor, plain)),
         "mended errors": errors(times, predictor.measured, "tpot").tolist(),
         "errors": {
             kind: errors(plain, predictor.measured, kind).tolist() for kind in SCORED
@@ -106,9 +117,7 @@ def recorded() -> dict[str, Any]:
     }
 
 
-def plain_of(
-    found: dict[str, dict[str, ErrorScore]],
-) -> dict[str, dict[str, dict[str, Any]]]:
+def plain_of(found: Scores) -> dict[str, dict[str, dict[str, Any]]]:
     """Scores as the record has them."""
     return {
         name: {kind: each.plain() for kind, each in kinds.items()}
@@ -120,12 +129,19 @@ def main(path: Path) -> None:
     """Print the score of a file's runs, and what was left out and why."""
     predictor = LatentPredictor(read_rows(path, COLUMNS, latent_rows))
     print(f"goal: TPOT {100 * GOAL:.0f} %")
-    for sort, times in (
-        ("mended form", mended(predictor)),
+    print_scores(predictor, mended(predictor), scores)
+
+
+def print_scores(
+    predictor: Predictor, times: Times, scored: Callable[[Any, Times], Scores]
+) -> None:
+    """Print the scores of the form that is tried, and of the dense machine."""
+    for sort, made in (
+        ("mended form", times),
         ("machine of dense models", predict(predictor.rows)),
     ):
         print(sort)
-        for name, each in scores(predictor, times).items():
+        for name, each in scored(predictor, made).items():
             print(" ", said(name, each))
 
 

@@ -19,12 +19,15 @@ import numpy as np
 
 from llmserve_lab.validation import second_trial
 from llmserve_lab.validation.constants import achieved, record
-from llmserve_lab.validation.experts import GOAL, SCORED, predict, read_rows
+from llmserve_lab.validation.experts import GOAL, read_rows
 from llmserve_lab.validation.kernel_form import KernelConstants, KernelPredictor
-from llmserve_lab.validation.prediction import Times, errors
-from llmserve_lab.validation.rows import SHA256
-from llmserve_lab.validation.scores import ErrorScore
-from llmserve_lab.validation.second_trial import EACH, plain_of, said
+from llmserve_lab.validation.prediction import Times
+from llmserve_lab.validation.second_trial import (
+    EACH,
+    Scores,
+    print_scores,
+    trial_record,
+)
 from llmserve_lab.validation.third_rows import (
     LAST_TRIED,
     NEW_SHAPES,
@@ -55,9 +58,7 @@ def novelty(predictor: KernelPredictor) -> np.ndarray:
     return np.array([NEW if r.model in NEW_SHAPES else KNOWN for r in predictor.rows])
 
 
-def scores(
-    predictor: KernelPredictor, times: Times
-) -> dict[str, dict[str, ErrorScore]]:
+def scores(predictor: KernelPredictor, times: Times) -> Scores:
     """Scores as in the second trial, and by novelty and source."""
     source = np.array(
         [
@@ -69,36 +70,17 @@ def scores(
 
 
 def recorded() -> dict[str, Any]:
-    """All that the record has of the third trial.
-
-    ``"errors"`` are of the machine that was fitted to dense models, for the bands;
-    those of the form that was tried are beside them.
-    """
+    """All that the record has of the third trial."""
     predictor = KernelPredictor(third_runs())
-    times, plain = mended(predictor), predict(predictor.rows)
-    return {
-        "status": [LAST_TRIED.kind, LAST_TRIED.date],
-        "rows_sha256": SHA256["third_rows.csv"],
-        "mended": plain_of(scores(predictor, times)),
-        "dense": plain_of(scores(predictor, plain)),
-        "mended errors": errors(times, predictor.measured, "tpot").tolist(),
-        "errors": {
-            kind: errors(plain, predictor.measured, kind).tolist() for kind in SCORED
-        },
-    }
+    times = mended(predictor)
+    return trial_record(LAST_TRIED, "third_rows.csv", predictor, times, scores)
 
 
 def main(path: Path) -> None:
     """Print the score of a file's runs, and what was left out and why."""
     predictor = KernelPredictor(read_rows(path, COLUMNS, third_rows))
     print(f"goal: TPOT {100 * GOAL:.0f} %, of {NEW}")
-    for sort, times in (
-        ("mended form", mended(predictor)),
-        ("machine of dense models", predict(predictor.rows)),
-    ):
-        print(sort)
-        for name, each in scores(predictor, times).items():
-            print(" ", said(name, each))
+    print_scores(predictor, mended(predictor), scores)
 
 
 if __name__ == "__main__":
