@@ -131,9 +131,9 @@ def table() -> LayoutTable:
         "One service over both servers, with $FIRST and $SECOND (below); else the same "
         "in each.",
         "Twice as many with --decode-context-parallel-size 2.",
-        f"Times and rates tie within the error of {TIE:.0%}, with one [1] of {far:.0%}."
-        f" Left out: a ring, vLLM has none (CP 2 × TP 4, {CHUNK:,} rows a server: "
-        f"{ring_ms():.0f} ms).",
+        f"By their error, times and rates within {TIE:.0%} tie; if one has a [1], "
+        f"within {far:.0%}. Left out: a ring, vLLM has none (CP 2 × TP 4, {CHUNK:,} "
+        f"rows a server: {ring_ms():.0f} ms).",
     ]
     lines = [line for group in groups() for line in rows(group)]
     *before, room = lines[-1]

@@ -102,8 +102,9 @@ def _sentence() -> str:
     """What the picture assumes, what is a tie, and what was never measured."""
     return (
         f"Predicted, not measured: Llama-3.1-70B in BF16 on eight H100 in two servers "
-        f"of {SERVER}. Faint: something crosses the network. Two dark bars tie within "
-        f"{TIE:.0%}, others within {margin(crossing=True) - 1:.0%}. "
+        f"of {SERVER}. Faint: something crosses the network. We call it a tie "
+        f"where two dark bars differ by at most {TIE:.0%}, others by "
+        f"{margin(crossing=True) - 1:.0%}. "
         f"Decode: {REQUESTS} requests of {CONTEXT:,} tokens, an equal part to each "
         f"replica, and in a pipeline as many equal batches as stages. Prefill: prompt "
         f"after prompt of {CHUNK:,} tokens, each one chunk. One prompt: {PROMPT:,} "
