@@ -60,31 +60,33 @@ def test_the_replicas_that_stand_are_the_fewest_whose_order_is_not_always_due(
         assert lowest / (ready - 1) > fewer - 1e-9
 
 
-def test_the_target_keeps_the_number_of_replicas_that_it_was_computed_for() -> None:
-    """At the lowest rate one replica orders a second, two order no third."""
+def test_two_that_stand_order_nothing_before_the_ramp() -> None:
+    """At the lowest rate each is far below the target; one alone would exceed it."""
     rate = round(goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s), 1)
     assert headroom.standing(rate, headroom.growth(), FAST) == 2
-    loop = Autoscaler("requests", 21.0)
+    loop = Autoscaler("requests", 21.0, fewest=2)
     alone, apart = runs.little(runs.LOW)[1], runs.little(runs.LOW / 2)[1]
     assert loop.wanted([alone], 1) == 2
-    assert loop.wanted([apart] * 2, 2) <= 2
+    assert loop.wanted([apart] * 2, 2) == 2
 
 
 @pytest.mark.parametrize("seed", headroom.DRAWS)
-def test_two_stand_before_the_ramp_without_a_reserve(seed: int) -> None:
+def test_two_stand_when_the_ramp_begins(seed: int) -> None:
     one = pool("llama-3.1-8b", "h100-sxm")
     before = [each for each in runs.burst(seed) if each.arrival_s < 60 * runs.UP_MIN]
-    policy = Autoscaler("requests", 21.0, cold_s=FAST, most=runs.MOST)
+    policy = Autoscaler("requests", 21.0, cold_s=FAST, fewest=2, most=runs.MOST)
     *_, last = scaled(before, one, policy).minutes
     assert (last.ready, last.starting) == (2, 0)
 
 
 def test_in_the_engine_headroom_makes_a_start_nearly_harmless() -> None:
     """In every draw; a low target pays for it with more replicas all along."""
-    plain, right, low = (headroom.late(FAST, each, 1) for each in (35.0, 21.0, 11.0))
+    plain, low = (headroom.late(FAST, each, 1) for each in (35.0, 11.0))
+    two, right = (headroom.late(FAST, each, 2) for each in (35.0, 21.0))
     slow, reserve = headroom.late(SLOW, 35.0, 1), headroom.late(SLOW, 35.0, 3)
     assert max(low.shares) < max(right.shares) < min(plain.shares) / 2
-    assert plain.hours < right.hours < low.hours / 1.4
+    assert max(right.shares) < min(two.shares)
+    assert plain.hours < two.hours < right.hours < low.hours / 1.4
     assert max(reserve.shares) < 0.02 < 0.15 < min(slow.shares)
 
 

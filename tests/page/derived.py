@@ -40,7 +40,6 @@ DERIVED: dict[str, tuple[str, ...]] = {
         "hand_usd = hand_gpus × price",
         "engine_quotient = burst_high / rate_only",
         "fast_alone = rate_only − fast_grown",
-        "low_fires = fast_target × tolerated",
         "fast_flight = fast_order × fast_latency",
         "fast_most = fast_flight / tolerated",
         "hand_flight = hand_rate × hand_stay",

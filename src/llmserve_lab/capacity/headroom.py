@@ -25,7 +25,8 @@ DRAWS = (1, 2, 3)  # seeds of the burst
 TRIED = (
     (runs.FAST_S, 35.0, 1),
     (runs.FAST_S, 11.0, 1),
-    (runs.FAST_S, 21.0, 1),
+    (runs.FAST_S, 35.0, 2),
+    (runs.FAST_S, 21.0, 2),
     (runs.SLOW_S, 35.0, 1),
     (runs.SLOW_S, 35.0, 3),
     (runs.SLOW_S, 20.0, 1),
