@@ -269,6 +269,7 @@ def hand(gpu: str = DEVICES[0]) -> dict[str, float]:
         "pair_kflop": float(a["attn_flops_per_pair"]) / LAYERS / 1e3,
         "kernel_us": kernel,
         "caches_us": 1e6 * _caches(a, batch) / float(a["cache_rate"]),
+        "caches_tb": float(a["cache_rate"]) / 1e12,
         "n_attn": n_attn,
         "attn_small_mb": float(a["attn_row_bytes"]) * batch / LAYERS / MB,
         "attn_small_us": others,
