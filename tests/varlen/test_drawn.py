@@ -151,6 +151,7 @@ def test_each_cell_and_bar_of_the_bench() -> None:
             way, f"{sum(stack)}", f"{pairs}", f"{useful / pairs:.0%}",
             f"{1e3 * times[way]:.1f} ms", f"{times[way] / times['varlen']:.2f}",
         ]  # fmt: skip
+    assert "3 requests, Llama-3.1-8B on H100 SXM" in html
     visited = covered(lengths, tile, tile, skip=True) // tile**2
     assert f"visits {visited}; {useful / visited / tile**2:.0%} of their" in html
 

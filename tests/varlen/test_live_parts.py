@@ -9,7 +9,7 @@ from llmserve_lab.catalog import MODELS
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.readout import Readout
-from llmserve_lab.varlen.page import figures
+from llmserve_lab.varlen.page import charts, figures
 from tests.page import drawn, plotted
 
 LENGTHS = [(100, 200, 500, 1200), (500, 300, 700, 50), (400, 400, 400, 400)]
@@ -173,3 +173,14 @@ def test_each_part_of_attention_s_share(name: str, prompt: float) -> None:
         f"{round(even):,} tokens on; a prompt of {shown} tokens is {read} of the "
         f"model, and most of its FLOPs are in the {side}."
     )
+
+
+def test_on_a_phone_a_kind_of_pairs_is_named_beside_the_square_that_brings_it() -> None:
+    """Padding beside the padded, pairs of two beside the masked, what is left last."""
+    squares = [mark.name for mark in charts.WAYS]
+    beside = {mark.name: squares[way] for mark, (way, _) in charts.BESIDE.items()}
+    assert beside == {
+        "padding": "padded", "masked: pairs of two requests": "masked",
+        "useful: allowed by the mask": "varlen", "for nothing: own future": "varlen",
+    }  # fmt: skip
+    assert len(set(charts.BESIDE.values())) == len(beside)
