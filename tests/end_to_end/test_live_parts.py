@@ -77,3 +77,24 @@ def test_each_readout_of_the_two_loops_and_its_sentence(
     assert f"with a cache the FLOPs are {si(once, 'FLOP')}" in out
     assert f"differ by a factor of {si(again / once)}" in out
     assert f"the cache holds {si(held, 'byte')} in the end" in out
+
+
+def test_the_goal_is_met_where_the_cache_saves_less_than_half() -> None:
+    goal = live().goal
+    assert goal is not None and "saves less than half of the work" in str(goal.sentence)
+    for prompt, answer in ((1000, 1), (1000, 2), (100, 2), (2000, 10)):
+        again, once = (flops(prompt, answer, cached=c) for c in (False, True))
+        known = live().values(prompt_len=float(prompt), new_tokens=float(answer))
+        assert goal.met(known) == (again - once < again / 2)
+
+
+def test_the_larger_model_has_its_own_numbers() -> None:
+    """80 blocks, 8,192 wide, 64 query heads and 8 of keys and values, 28,672 inside."""
+    known = live().values(model="Llama-3.1-70B")
+    block = 2 * 8192 * 128 * (64 + 8) + 3 * 8192 * 28_672
+    rows = sum(1000 + done for done in range(200))
+    pairs = sum(n * (n + 1) // 2 for n in range(1000, 1200))
+    want = 2 * 80 * block * rows + 2 * 128_256 * 8192 * 200
+    want += 4 * 80 * 64 * 128 * pairs
+    assert known["recompute_flops"] == pytest.approx(want, rel=1e-4)
+    assert known["kv_held_bytes"] == 1199 * 2 * 80 * 8 * 128 * 2

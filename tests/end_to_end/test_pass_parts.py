@@ -163,3 +163,22 @@ def test_each_part_of_a_pass() -> None:
     assert f"for all {len(WORDS)} words" in log.frames[6].sentence
     chance = shares(1.0, 1.0)[" ball"]
     assert f"“ball”, with probability {chance:.2f}" in log.frames[7].sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("loop", {"new": "first time", "idle": "again", "cache": "kept from earlier",
+                  "other": "token", "empty": "that comes out"}),
+        ("attention_rows", {"new": "the row that looks", "cache": "may look at"}),
+        ("way", {"new": "this station", "other": "stations before",
+                 "cache": "the two “the”", "empty": "still to come"}),
+        ("heat", {}),
+    ],
+)  # fmt: skip
+def test_a_legend_calls_each_ink_as_it_is_counted_above(
+    name: str, words: dict[str, str]
+) -> None:
+    legend = figure(name).legend
+    assert set(legend) == set(words)
+    assert all(said in legend[ink] for ink, said in words.items())

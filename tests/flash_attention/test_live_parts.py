@@ -3,6 +3,7 @@
 import math
 import re
 from functools import cache
+from itertools import product
 
 import pytest
 
@@ -225,3 +226,19 @@ def test_a_batch_that_does_not_fit_is_said_to_and_has_no_solid_curve() -> None:
             if m["ink"] == "green" and seen._opacity(m) == 1
         ]  # fmt: skip
         assert (not solid) is full
+
+
+def test_the_goal_is_met_where_a_tile_fits_and_does_enough() -> None:
+    figure, met = made("traffic"), set[bool]()
+    assert figure.goal is not None and "above 200 FLOP/byte" in str(
+        figure.goal.sentence
+    )
+    for rows, keys in product((64, 128, 256, 512), (16, 64, 128, 192)):
+        size = {"prompt_len": 8000.0, "tile_rows": rows * 1.0, "tile_keys": keys * 1.0}
+        does = flops(8000) / (2 * WIDTH * (2 * 8000 + 2 * _keys(8000, rows)))
+        shared = 2 * WIDTH * (rows + 4 * keys) <= 227 * 1024
+        registers = rows * (4 * WIDTH + 6 * keys) <= 256 * 1024
+        want = does >= 200 and shared and registers
+        assert figure.goal.met(figure.values(**size)) == want
+        met.add(want)
+    assert met == {True, False}

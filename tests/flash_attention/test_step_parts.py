@@ -275,3 +275,24 @@ def test_each_number_below_a_decode_and_in_its_sentence(tick: int) -> None:
         out = ", ".join(of_keys(0, KEYS)[3:])
         end = f"one block alone has now found the same output, {out}."
     assert frame.sentence.endswith(f"; {end}")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tiles_walked", {
+            "new": "queries on", "cache": "values on chip", "compute": "computed on",
+            "idle": "of the future", "empty": "in memory, or not", "other": "output",
+        }),
+        ("split_decoding", {
+            "cache": "keys and values, read", "compute": "maximum, sum and output",
+            "communication": "merge, and what it reads", "idle": "without work",
+        }),
+    ],
+)  # fmt: skip
+def test_a_legend_calls_each_ink_as_it_is_counted_above(
+    name: str, words: dict[str, str]
+) -> None:
+    legend = made(f"flash_attention.{name}").legend
+    assert set(legend) == set(words)
+    assert all(said in legend[ink] for ink, said in words.items())

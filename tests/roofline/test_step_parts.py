@@ -152,3 +152,11 @@ def test_each_cell_of_the_product(name: str) -> None:
             assert row["ink"] == ("compute" if met else "empty")
             assert (row["faint"] == 1) == (met in (0, 4))
         before = used
+
+
+def test_the_legend_calls_each_ink_as_it_is_counted_above() -> None:
+    legend = made("roofline.reuse").legend
+    assert set(legend) == {"weights", "new", "compute", "idle"}
+    assert legend["weights"] == "weights" and legend["new"] == "input rows"
+    assert legend["compute"].startswith("result (pale: not yet complete), computing")
+    assert legend["idle"] == "waiting"

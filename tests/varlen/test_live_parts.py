@@ -184,3 +184,14 @@ def test_on_a_phone_a_kind_of_pairs_is_named_beside_the_square_that_brings_it() 
         "useful: allowed by the mask": "varlen", "for nothing: own future": "varlen",
     }  # fmt: skip
     assert len(set(charts.BESIDE.values())) == len(beside)
+
+
+def test_the_goal_is_met_where_padding_computes_less() -> None:
+    figure = made("attention_square")
+    assert figure.goal is not None and "padding computes fewer" in str(
+        figure.goal.sentence
+    )
+    for lengths in (*LENGTHS, (500, 500, 500, 500), (1500, 50, 50, 50)):
+        pairs = pairs_of(lengths)
+        met = figure.goal.met(figure.values(**of(lengths)))
+        assert met == (pairs["padded"] < pairs["masked"])
