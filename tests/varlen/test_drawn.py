@@ -74,6 +74,7 @@ def test_each_row_of_five_counts() -> None:
         (what, who, f"{count:,}", f"{useful / count:.0%}")
         for what, (who, count) in counts.items()
     ]
+    assert "prompts of 100, 200, 500 and 1,200 tokens, per layer" in table.caption
 
 
 def test_each_cell_of_the_batches_without_padding() -> None:
