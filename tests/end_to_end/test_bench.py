@@ -10,7 +10,7 @@ import pytest
 
 from llmserve_lab.end_to_end.page.playground import LOOPS, bench, passes, run, show
 from llmserve_lab.end_to_end.story import PROMPT, STORIES, WORDS, tokenize
-from llmserve_lab.page.widget import Bench
+from llmserve_lab.page.widget import Bench, Choose, Turn
 from tests.page import drawn, seen
 
 
@@ -30,6 +30,12 @@ START: dict[str, Any] = {
 
 def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
     assert made().picture.svg == passes(run()).svg
+    turned = {
+        name: knob.default
+        for name, knob in made().knobs.items()
+        if isinstance(knob, Turn | Choose)
+    }
+    assert {"prompt": "", **turned} == START
 
 
 @pytest.mark.parametrize("loop", LOOPS)
