@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
 import pytest
 
 from llmserve_lab.end_to_end.page.playground import LOOPS, bench, passes, run, show
-from llmserve_lab.end_to_end.story import PROMPT, STORIES
-from llmserve_lab.page.widget import Bench
+from llmserve_lab.end_to_end.story import PROMPT, STORIES, WORDS, tokenize
+from llmserve_lab.page.widget import Bench, Choose, Turn
+from tests.page import drawn, seen
 
 
 @cache
@@ -28,6 +30,12 @@ START: dict[str, Any] = {
 
 def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
     assert made().picture.svg == passes(run()).svg
+    turned = {
+        name: knob.default
+        for name, knob in made().knobs.items()
+        if isinstance(knob, Turn | Choose)
+    }
+    assert {"prompt": "", **turned} == START
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -51,3 +59,29 @@ def test_the_goal_can_be_reached() -> None:
     tame = run(**hot | {"seed": strange[0], "top_p": 40})
     assert PROMPT + tame.text in STORIES
     assert "Pass by pass" in show(**hot)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_each_pass_of_the_bench(loop: str) -> None:
+    """Its table, and bars of what a pass computes and finds."""
+    found = run(loop=loop)
+    n, count = len(tokenize(PROMPT)), len(found.passes)
+    (panel,) = drawn.panels(lambda: passes(found))
+    words = [WORDS[one.token] for one in found.passes]
+    names = [text.get_text() for text in panel.get_xticklabels()]
+    assert names == [word.strip() for word in words]
+    _, labels = panel.get_legend_handles_labels()
+    assert labels == ["from the cache", "computed"]
+    for container, ink in zip(panel.containers, ("green", "vermillion"), strict=True):
+        assert {seen._name(p.get_facecolor()) for p in container} == {ink}
+    kept, done = ([p.get_height() for p in c] for c in panel.containers)
+    rows = [1 if "KV" in loop and i else n + i for i in range(count)]
+    assert done == rows and kept == [n + i - own for i, own in enumerate(rows)]
+    assert [p.get_y() for p in panel.containers[1]] == kept
+    cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", show(loop=loop))
+    lines = [cells[i : i + 4] for i in range(0, len(cells), 4)]
+    assert lines[0] == ["pass", "rows computed", "rows from the cache", "token"]
+    for i, line in enumerate(lines[1:-1]):
+        word = words[i].replace(" ", "␣").replace("<", "&lt;").replace(">", "&gt;")
+        assert line == [f"{i + 1}", f"{rows[i]}", f"{n + i - rows[i]}", word]
+    assert lines[-1] == ["all", f"{sum(rows)}", f"{sum(kept):g}", ""]

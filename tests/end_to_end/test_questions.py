@@ -6,6 +6,7 @@ from llmserve_lab.end_to_end.example import example
 from llmserve_lab.end_to_end.loops import both_loops
 from llmserve_lab.end_to_end.page import questions as module
 from llmserve_lab.end_to_end.toy import article_shape
+from llmserve_lab.page.question.content import text_of
 from llmserve_lab.transformer import Transformer
 
 
@@ -34,3 +35,16 @@ def test_a_token_costs_its_matrices_and_its_pairs() -> None:
     found = sum(e.params for e in module.BIG.tensors() if e.name not in names)
     pairs = 80 * 64 * (2 * 128 + 2 * 128) * 8001
     assert module.token.right == pytest.approx(2 * found + pairs, rel=1e-4)
+
+
+def test_each_other_number_of_the_reasons_is_counted() -> None:
+    rows = sum(1000 + done for done in range(200)) / 1199
+    assert text_of(module.predict_rows.why).startswith(
+        f"Counted, it is {rows:.3g} times: each of the 200 passes runs more than 1,000"
+    )
+
+    def pairs(answer: int) -> int:  # after a prompt of one token
+        return sum((1 + done) * (2 + done) // 2 for done in range(answer))
+
+    grown = pairs(8192) / pairs(4096)
+    assert f"each see twice as much: {grown:.0f}." in text_of(module.predict_growth.why)

@@ -3,7 +3,8 @@
 import re
 
 from llmserve_lab.flash_attention.example import TILE, TOKENS, head
-from llmserve_lab.flash_attention.page import pictures, split_steps
+from llmserve_lab.flash_attention.page import pictures, playground, split_steps
+from llmserve_lab.page.widget import Turn
 from llmserve_lab.transformer import (
     HbmMeter,
     causal_mask,
@@ -56,3 +57,16 @@ def test_the_merge_reads_as_many_numbers_as_are_in_its_ink() -> None:
     ]
     said = [re.findall(r"reads all (\d+)", frame.sentence) for frame in log.frames]
     assert [len(read)] == [int(count) for found in said for count in found]
+
+
+def test_the_picture_of_the_bench_is_the_state_at_the_start() -> None:
+    """As the knobs stand: a head of 512 tokens, counted pair by pair."""
+    made = playground.bench()
+    turned = {n: k.default for n, k in made.knobs.items() if isinstance(k, Turn)}
+    assert turned == {"prompt_len": 512, "tile_rows": 128, "tile_keys": 64}
+    answered = made.answer(**turned, loop="queries outside")
+    assert made.picture.html() in answered
+    read = 512 + 2 * sum(range(128, 513, 128))  # rows: queries; keys and values
+    assert f"tiled {2 * 128 * (read + 512) / 1e6:.2f} MB" in made.picture.sentence
+    plain = 2 * (4 * 512 * 128 + 4 * 512**2) / 1e6
+    assert f"plain {plain:.2f} MB" in made.picture.sentence

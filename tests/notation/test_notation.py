@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import cache
 from importlib import import_module
 from itertools import combinations
 from pkgutil import iter_modules
@@ -147,3 +148,78 @@ def test_two_subscripts_do_not_change_places() -> None:
         and not (fits(below, one) and fits(below_2, other))
     ]
     assert changed == []
+
+
+# How meanings say words of names; words that any of them may have.
+SAID_AS = {
+    **{"s": "time|seconds", "len": "length|prompt", "bw": "bandwidth", "now": "after"},
+    **{"params": "parameters", "attn": "attention", "comm": "wire|round"},
+    **{"1": "first", "2": "second", "3": "third", "4": "fourth", "fits": "memory"},
+    **{"recompute": "no cache", "tokens": "answer", "new": "answer", "kv": "kv|cache"},
+    **{"fixed": "alike", "service": "occupies", "queue": "wait", "own": "no other"},
+    **{"shared": "one engine", "composed": "tp × ep", "ep": "dispatch", "sp": "scat"},
+    **{"ffn": "expert", "block": "a block"},
+}
+SMALL = {"a", "b", "n", "to", "all", "at", "per", "of"}
+
+
+@cache
+def rooms() -> dict[str, dict[str, str]]:
+    """Meanings by name, chapter by chapter."""
+    found = {}
+    for module in iter_modules(notation.__path__):
+        named = vars(import_module(f"{notation.__name__}.{module.name}"))
+        found[module.name] = {
+            name: each.meaning
+            for name, each in named.items()
+            if isinstance(each, Quantity) and not isinstance(each, Coefficient)
+        }
+    return found
+
+
+def mentioned(word: str, meaning: str) -> bool:
+    """Whether a meaning has a word of a name, or begins one like it."""
+    ways = SAID_AS.get(word, word).split("|")
+    said = f" {meaning.lower()}".replace("-", " ")
+    return any(f" {each[:5]}" in said for each in ways)
+
+
+def exchanged(meanings: dict[str, str]) -> list[tuple[str, str]]:
+    """Names with words in common whose meanings fit better the other way round."""
+    found = []
+    words = {name: {*name.split("_")} - SMALL for name in meanings}
+    for one, other in combinations(meanings, 2):
+        both = words[one] & words[other]
+        if not both or quantity(one).unit != quantity(other).unit:
+            continue
+        own, strange = (
+            sum(
+                mentioned(word, meanings[told])
+                for name, told in zip((one, other), order, strict=True)
+                for word in words[name] - both
+            )
+            for order in ((one, other), (other, one))
+        )
+        if strange > own:
+            found.append((one, other))
+    return found
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_a_meaning_is_rather_that_of_its_own_name_than_of_a_neighbour_s(
+    room: str,
+) -> None:
+    assert exchanged(rooms()[room]) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("plain_bytes", "tiled_bytes"), ("weight_bytes", "kv_read_bytes"),
+        ("padded_pairs", "masked_pairs"), ("recompute_rows", "cached_rows"),
+        ("weights_s", "kv_s"), ("shared_bytes", "register_bytes"),
+    ],
+)  # fmt: skip
+def test_meanings_that_change_places_are_found(one: str, other: str) -> None:
+    wrong = {one: quantity(other).meaning, other: quantity(one).meaning}
+    assert exchanged(wrong) == [(one, other)]

@@ -3,6 +3,7 @@
 import pytest
 
 from llmserve_lab.catalog import ACCELERATORS
+from llmserve_lab.page.question.content import text_of
 from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.page import questions as module
 from llmserve_lab.running_example import model
@@ -48,3 +49,24 @@ def test_the_bound_of_the_large_model_is_that_of_a_walk() -> None:
     moved = bill.iteration_bytes
     rate = float(ACCELERATORS["h200-sxm"].hbm_bw)
     assert module.speed.right == pytest.approx(rate / moved, rel=1e-6)
+
+
+def test_each_other_number_of_the_reasons_is_that_of_a_walk() -> None:
+    """Decodes of 32 wait for memory alone; doubled ones, by FLOPs over bytes."""
+    rate = float(ACCELERATORS["h100-sxm"].hbm_bw)
+    one, many = (
+        walk(model(), batch=batch, context=1100, chunk=1).iteration_bytes / rate
+        for batch in (1, 32)
+    )
+    assert text_of(module.predict_batch.why).startswith(
+        f"At least {1e3 * many:.2f} ms, {many / one:.2f} times as long, for 32 tokens"
+    )
+    assert f"needs at least {1e3 * one:.2f} ms" in text_of(module.predict_batch.prompt)
+    does = [
+        bill.iteration_flops / bill.iteration_bytes
+        for bill in (
+            walk(model(), batch=batch, context=16_384, chunk=1) for batch in (14, 28)
+        )
+    ]
+    said = f"grows by a factor of {does[1] / does[0]:.2f}."
+    assert text_of(module.predict_long.why).endswith(said)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from llmserve_lab.page.widget import Choose
 from llmserve_lab.running_example import cost
 from llmserve_lab.transformer import Packing, cumulative
 from llmserve_lab.varlen.page.playground import bench, read, show
@@ -66,4 +67,22 @@ def test_the_goal_is_reached_by_many_short_requests_only() -> None:
     assert "1.14" in shown
     assert "Not possible" in bench().answer(
         text="?", tile=128, model="Llama-3.1-8B", accelerator="H100 SXM"
+    )
+
+
+def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
+    """First model, first GPU, the four prompts: as the knobs stand."""
+    made = bench()
+    first = {
+        name: knob.default
+        for name, knob in made.knobs.items()
+        if isinstance(knob, Choose)
+    }
+    assert first == {"model": "Llama-3.1-8B", "accelerator": "H100 SXM"}
+    assert made.picture.html() in made.answer(text="", tile=128, **first)
+    times = total_s([100, 200, 500, 1200], cost())
+    assert made.picture.sentence == (
+        "Arithmetic in all: "
+        + ", ".join(f"{way} {1e3 * seconds:.1f} ms" for way, seconds in times.items())
+        + "."
     )

@@ -190,7 +190,7 @@ keys_that_fit = Question(
     ),
     why=lambda: (
         "The queries take 128 · 96 · 2 = 24,576 bytes, each key with its value 384, "
-        "twice for two stages: 207,872 / 768 = 270.7, in steps of 16 "
+        "twice for two stages: 207,872 / 768 = 270.7. In steps of 16 that is "
         f"{si(_keys_that_fit(), 'token')}."
     ),
 )
