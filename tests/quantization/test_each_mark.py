@@ -108,9 +108,6 @@ def test_each_word_of_the_groups_stands_at_its_point() -> None:
     assert heights == sorted(heights, reverse=True)  # and so are the words beside them
     assert sorted(order, key=lambda word: -words[word].get_position()[1]) == order
     assert all(words[word].get_color() == few.lines[0].get_color() for word in order)
-    for num, points in lines.items():
-        errors = outliers.by_group(outliers.matrix(num_outliers=num))
-        assert [y for _, y in points] == list(errors.values())
     styles = {str(line.get_label()): line for line in few.lines}
     for panel, keys in ((few, ("mxfp4", "nvfp4")), (eight, ("fp8", "int8"))):
         for num in (0, 4):
