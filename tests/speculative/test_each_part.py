@@ -53,7 +53,8 @@ class Played:
     def both(self, place: int) -> tuple[float, float]:
         """Chance of a draft by the target, and by the draft model."""
         token = self.drafts[place]
-        return tuple(float(self.law(m, place)[token]) for m in ("target", "draft"))  # type: ignore[return-value]
+        p, q = (float(self.law(m, place)[token]) for m in ("target", "draft"))
+        return p, q
 
     @property
     def kept(self) -> int:
