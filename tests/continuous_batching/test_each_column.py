@@ -163,6 +163,10 @@ def test_each_line_of_the_load_is_the_sweep_that_its_word_names() -> None:
         mock.patch.object(arrival_rates, "skipping", lambda _: skipped),
     ):
         upper, lower = drawn.panels(lambda: stills.load(arrival_rates.causes()))
+    assert upper.get_xlabel() == "requests that arrive each second"
+    assert {panel.get_ylabel() or panel.get_xlabel() for panel in (upper, lower)} == {
+        "output tokens/s", "output tokens/s, saturated",
+    }  # fmt: skip
     inks, lines = drawn.inks(upper), drawn.lines(upper)
     want["asked for"] = [rate * ANSWER for rate in rates]
     assert set(inks) == set(want) and len(set(inks.values())) == len(want)
@@ -188,7 +192,8 @@ def test_each_line_of_the_load_is_the_sweep_that_its_word_names() -> None:
 def test_each_mark_of_the_budgets_stands_at_its_own_trade() -> None:
     """Above the longest gap in ms, below the TTFT in s; a word has its mark's ink."""
     panels = drawn.panels(STILLS["continuous_batching.stills.budgets"])
-    assert [panel.get_ylabel().split()[0] for panel in panels] == ["gap", "TTFT"]
+    assert [panel.get_ylabel() for panel in panels] == ["gap (ms, log)", "TTFT (s)"]
+    assert panels[1].get_xlabel() == "token budget (rows, log)"
     for panel, name, scale in zip(panels, ("gap_s", "ttft_s"), (1e3, 1.0), strict=True):
         made = {
             rows_: scale * getattr(tuning.trade(rows_), name)

@@ -236,6 +236,7 @@ def test_each_time_of_a_routing_is_the_mean_or_the_tail_that_its_word_says() -> 
 
     with mock.patch.object(stills, "warm", warm):
         left, right = drawn.panels(stills.routing)
+    assert left.get_xlabel().endswith("(%)") and right.get_xlabel().endswith("(ms)")
     for row in range(len(names)):
         found = warm(names[row])
         assert beside(left, row) == [f"{100 * found.hit_share:.0f}%"]

@@ -202,6 +202,8 @@ def test_each_way_to_share_has_its_boxes_its_lines_and_its_bytes() -> None:
 
 def test_each_point_of_the_forgotten_is_at_the_share_that_is_kept() -> None:
     (panel,) = drawn.panels(stills.forgotten)
+    assert panel.get_xlabel() == "share of the cache that is kept"
+    assert panel.get_ylabel() == "error of the output (log)"
     shares = [24 / 256, 32 / 256, 48 / 256, 64 / 256, 96 / 256, 128 / 256]
     names = {str(line.get_label()) for line in panel.lines}
     assert names == {"window", "window with sinks", "observed attention"}

@@ -32,6 +32,7 @@ def parts() -> dict[str, dict[str, float]]:
 
 def test_each_part_of_a_bar_is_that_of_its_pass_in_the_table() -> None:
     (panel,) = drawn.panels(stills.passes)
+    assert panel.get_xlabel() == "time of a pass of the target (ms)"
     lengths = {str(c.get_label()): [b.get_width() for b in c] for c in panel.containers}
     starts = {str(c.get_label()): [b.get_x() for b in c] for c in panel.containers}
     inks = {seen._name(c[0].get_facecolor()) for c in panel.containers}
@@ -61,6 +62,7 @@ def test_each_part_of_a_bar_is_that_of_its_pass_in_the_table() -> None:
 def test_each_block_of_the_round_lasts_as_long_as_its_word() -> None:
     """A plain pass, a draft of the small model, and a check of three drafts."""
     (panel,) = drawn.panels(stills.timeline)
+    assert panel.get_xlabel() == "time (ms)"
     known = parts()
     check = 1e3 * m.verify_s(1, 3)
     last = {
@@ -136,6 +138,8 @@ def drawn_as(kind: str) -> str:
 def test_each_line_of_the_heads_is_the_round_that_its_end_names() -> None:
     """A round: the time of a token, as the table has it, times the tokens of a pass."""
     (panel,) = drawn.panels(stills.heads)
+    assert panel.get_ylabel() == "time of a round (ms)"
+    assert panel.get_xlabel() == "drafts of a request"
     lines, heads = named(panel), [str(c) for c in tables.heads().columns]
     table = {
         str(r[0]): dict(zip(heads, map(str, r), strict=True))
@@ -158,6 +162,8 @@ def test_each_line_of_the_heads_is_the_round_that_its_end_names() -> None:
 
 def test_each_line_of_the_batches_is_the_speedup_that_its_end_names() -> None:
     (panel,) = drawn.panels(stills.batches)
+    assert panel.get_xlabel() == "requests in one batch"
+    assert panel.get_ylabel() == "speedup"
     lines, heads = named(panel), [str(c) for c in tables.batches().columns]
     found = {
         str(r[0]): dict(zip(heads, map(str, r), strict=True))
