@@ -267,31 +267,27 @@ def words_of(**known: Any) -> set[str]:
     return {t["text"] for t in texts if t.get("text") and t.get("opacity", 1)}
 
 
-@pytest.mark.parametrize("model", ["Qwen3-32B", "Llama-4 Scout"])
-def test_each_ground_and_warning_of_the_capacity_is_that_of_the_model(
-    model: str,
-) -> None:
+FULL: dict[str, Any] = {"model": "DeepSeek-V3", "gpu": "B200 SXM", "group": "4"}
+
+
+def test_each_ground_and_warning_of_the_capacity_is_that_of_the_model() -> None:
     """Grey begins at the longest context; what no server confirms is said."""
     figure = figures.capacity()
-    known: dict[str, Any] = {"model": model, "gpu": "B200 SXM", "group": "8"}
-    end = 40_960.0 if model == "Qwen3-32B" else 131_072.0  # of the axis, or before
+    known: dict[str, Any] = {"model": "Qwen3-32B", "gpu": "B200 SXM", "group": "8"}
     (ground,) = (
         each
         for each in drawn.marks(figure, "rect", **known)
         if each.get("opacity", 1) == 0.22
     )
-    wide = 131_072 / 1024
     whole = ground["x"] + ground["width"]
-    assert ground["x"] == pytest.approx(whole * log(end / 1024) / log(wide), abs=1)
-    words = words_of(**known)
-    assert ("beyond the model" in words) is (end < 131_072)
-    assert ("no server confirms this count" in words) is (model == "Llama-4 Scout")
-    assert "not even one request fits" not in words
-
-
-def test_not_one_request_fits_where_the_readout_has_less_than_one() -> None:
-    known: dict[str, Any] = {"model": "Llama-3.1-70B", "gpu": "B200 SXM", "group": "1"}
-    assert figures.capacity().values(**known, mean_held=65_536.0)["batch_fits"] > 1
-    known["mean_held"] = 131_072.0
-    assert figures.capacity().values(**known)["batch_fits"] < 1
-    assert "not even one request fits" in words_of(**known)
+    at = log(40_960 / 1024) / log(131_072 / 1024)  # along the axis
+    assert ground["x"] == pytest.approx(whole * at, abs=1)
+    full = {**FULL, "bits": "FP8", "mean_held": 131_072.0}
+    assert (
+        figure.values(**known)["batch_fits"] > 1 > figure.values(**full)["batch_fits"]
+    )
+    said = {"beyond the model", "no server confirms this count"}
+    said |= {"not even one request fits"}
+    assert words_of(**known) & said == {"beyond the model"}
+    assert words_of(**full) & said == said - {"beyond the model"}
+    assert not words_of() & said
