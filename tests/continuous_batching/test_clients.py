@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -202,3 +204,52 @@ def test_more_decodes_than_five_stand_beside_a_long_prompt() -> None:
     )
     calm_s = run.latency_s[run.prompt_len == PROMPT].min()
     assert mean > tuning.RATE_PER_S * calm_s  # as many would be there at rest
+
+
+def test_each_row_of_the_budgets_is_what_it_is_called() -> None:
+    """The runs take long, so others are put in their place, and each has its own."""
+
+    def run(each: clients.BudgetAndSlots) -> SimpleNamespace:
+        own = each.rows / 1e3 + each.seqs / 1e6
+        return SimpleNamespace(gaps=SimpleNamespace(longest_s=own), own=own)
+
+    of = clients.BudgetAndSlots
+    with (
+        mock.patch.object(of, "served", run),
+        mock.patch.object(of, "per_s", lambda each: 10 * each.rows + each.seqs),
+        mock.patch.object(clients, "long_ttft_s", lambda found: 2 * found.own),
+        mock.patch.object(clients, "short_ttft_s", lambda found: 3 * found.own),
+        mock.patch.object(clients, "steady_gain", lambda: 0.12),
+    ):
+        table = clients.choices_table()
+    rows = {str(name): [*map(str, cells)] for name, *cells in table.rows}
+    settings = clients.choices()
+    own = [run(each).own for each in settings]
+    assert rows == {
+        "slots": [f"{each.seqs:,}" for each in settings],
+        "longest gap": [f"{1e3 * each:.0f} ms" for each in own],
+        "long prompts: TTFT, median": [f"{2 * each:.1f} s" for each in own],
+        "usual: slowest TTFT": [f"{3 * each:.1f} s" for each in own],
+        "saturated tokens/s": [f"{10 * e.rows + e.seqs:,}" for e in settings],
+    }
+    heads = [f"{each.rows:,}" for each in settings]
+    assert table.columns == ("token budget", *heads[:-1], f"{heads[-1]} (default)")
+    assert "it is 12% more" in table.notes[0]
+
+
+def test_each_column_of_the_bounds_is_what_it_is_called() -> None:
+    """A budget, its gap and its throughput, all three of the longest prompt."""
+    with (
+        mock.patch.object(clients, "largest", lambda tokens: tokens // 64),
+        mock.patch.object(clients, "longest_s", lambda rows, n: (rows + n) / 1e6),
+        mock.patch.object(clients, "saturated", lambda rows: 3 * rows),
+    ):
+        table = clients.bounds_table()
+    for row in table.rows:
+        cells = dict(zip(table.columns, map(str, row), strict=True))
+        tokens = int(cells["longest prompt (tokens)"].replace(",", ""))
+        rows = tokens // 64
+        assert cells["largest budget (rows)"] == f"{rows:,}"
+        assert cells["longest gap"] == f"{(rows + tokens) / 1e3:.0f} ms"
+        assert cells["saturated tokens/s"] == f"{3 * rows:,}"
+    assert table.caption.endswith(f"{1e3 * tuning.safe_target_s():.0f} ms")

@@ -188,7 +188,8 @@ window = Question(
     why=lambda: (
         f"Twelve layers keep all: {SCOUT.full_token_bytes() * FARTHER / GIB:.2f} GiB; "
         "36 keep 8,192 tokens: "
-        f"{SCOUT.window_token_bytes() * SCOUT.window / GIB:.2f} GiB. "
+        f"{si(SCOUT.window_token_bytes() * SCOUT.window / GIB, 'dimensionless', 3)} "
+        f"GiB. "
         f"Together {si(SCOUT.request_bytes(FARTHER) / GIB, 'dimensionless', 3)} GiB."
     ),
 )
