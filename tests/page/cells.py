@@ -9,7 +9,7 @@ from llmserve_lab.page.table import Table
 
 PREFIXES = {"n": 1e-9, "µ": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 SAID = re.compile(
-    r"([-−+]?\d[\d,]*)(\.\d+)?\s?(%|×|k)?(?:([nµmkMGT])?(?:s|B|B/s|byte)(?![\w]))?"
+    r"([-−+]?\d[\d,]*)(\.\d+)?\s?(%|×)?(?:([nµmkMGT])?(?:s|B|B/s|byte)(?![\w]))?"
 )
 
 
