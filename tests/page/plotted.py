@@ -7,11 +7,14 @@ read off the labels of the axes.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from math import isclose, isfinite, log10
 from typing import Any
 
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.still import StaticFigure
 from tests.page import drawn, seen
 from tests.page.seen import BESIDE
 
@@ -68,8 +71,16 @@ class Plot:
                 symbols.append(seen._ink(item))
             elif not role.startswith(BESIDE):
                 self.marks.append((kind, x, y, item | {"ink": seen._ink(item)}))
-                if kind == "text" and item.get("text"):
-                    inks.setdefault(seen._ink(item), str(item["text"]))
+        at_rules = [(x, y) for x, y, _ in self.of("rule")]
+        for beside in (
+            False,
+            True,
+        ):  # words at a rule are of that rule, if there is one
+            for x, y, item in self.of("text"):
+                if item.get("text") and beside == any(
+                    x == a or y == b for a, b in at_rules
+                ):
+                    inks.setdefault(item["ink"], str(item["text"]))
         self.legend = dict(zip(symbols, words, strict=True))
         self.named = inks | self.legend
 
@@ -98,6 +109,19 @@ class Plot:
         for x, y, rule in self.of("rule"):
             level = rule.get("x2") is not None
             for a, b, item in self.of("text"):
-                if item.get("text") and (b == y if level else a == x):
+                same = item["ink"] == rule["ink"] and (b == y if level else a == x)
+                if item.get("text") and same:
                     found[str(item["text"])] = self.y.at(y) if level else self.x.at(x)
         return found
+
+
+@cache
+def pictured(make: Callable[[], StaticFigure]) -> tuple[list[Any], str]:
+    """Panels of a still and its sentence; it is made once."""
+    said = list[StaticFigure]()
+
+    def once() -> StaticFigure:
+        said.append(make())
+        return said[0]
+
+    return drawn.panels(once), said[0].sentence
