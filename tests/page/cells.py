@@ -67,3 +67,18 @@ def wrong(table: Table, columns: dict[str, Any]) -> list[tuple[str, ...]]:
             if not right:
                 found.append((row[first], head, row[head], str(want)))
     return found
+
+
+NUMBER = r"([-−]?\d[\d,]*(?:\.\d+)?(?: ?%| [nµmkMGT]?(?:s|B)\b)?)"
+
+
+def unsaid(text: str, words: str, *wants: float) -> list[tuple[str, float]]:
+    """Numbers of a text that are others than wanted, by the words around them.
+
+    In the words ``#`` stands for a number, and ``…`` for whatever lies between.
+    """
+    pattern = re.escape(words).replace(r"\#", NUMBER).replace("…", ".*?")
+    found = re.search(pattern, " ".join(text.split()))
+    assert found, f"{words} is not in {text}"
+    pairs = zip(found.groups(), wants, strict=True)
+    return [(cell, want) for cell, want in pairs if not says(cell, want)]
