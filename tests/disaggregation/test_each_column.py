@@ -280,3 +280,15 @@ def test_each_line_of_the_distributions_is_the_deployment_that_it_is_called() ->
         report = reports[name.strip()]
         assert says(first, report.percentile("ttft", 99))
         assert says(gap, report.percentile("tbt", 99))
+
+
+def test_each_part_of_a_prompt_is_what_the_engine_charges_for_it() -> None:
+    machine, load = cost(), IterationLoad.of(chunk=1000)
+    parts = {
+        "linear": load.rows * machine.row_s,
+        "pairs": load.pairs * machine.pair_s,
+        "weights": (1 - machine.overlap) * machine.weights_s,
+        "launch": machine.overhead_s + machine.prompt_s + machine.request_s,
+    }
+    whole = machine.seconds(load)
+    assert worked.prefill_parts() == pytest.approx(parts | {"sum": whole}, rel=1e-3)

@@ -155,8 +155,11 @@ def test_each_readout_of_an_all_reduce_is_its_way() -> None:
 
 
 def known_at(gpus: int, batch: int, context: int) -> dict[str, Any]:
-    settings = {"model": MODEL.name, "accelerator": DEVICE.name, "tp": gpus}
-    return playground._picture(**settings, batch=batch, context=context)[1]  # type: ignore[arg-type]
+    load = {"batch": batch, "context": context}
+    _, known = playground._picture(
+        model=MODEL.name, accelerator=DEVICE.name, tp=gpus, **load
+    )
+    return known
 
 
 def test_each_bar_of_the_bench_is_its_part_at_its_degree() -> None:

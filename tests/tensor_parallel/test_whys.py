@@ -48,7 +48,7 @@ def crossing() -> float:
 def sent() -> float:
     """Bytes of two all-reduces over those of four gathers, by the ledger."""
     one, other = (
-        article.execute(name, 2, article.batch()).ledger.sent_bytes(rank=0)
+        article.execute(name, 2, article.batch(n_rows=1)).ledger.sent_bytes(rank=0)
         for name in ("paired", "gathered")
     )
     return one / other
