@@ -48,7 +48,7 @@ def decided(rule: str) -> list[dict[str, Any]]:
                 | {"tokens": tokens, "sends": sends, "far": name != LINKS[0]}
             )
         taken = min(gpus, key=RULES[rule])
-        i = taken["i"]
+        i = int(taken["i"])
         wait = max(taken["queue"], taken["sends"])
         free[i] = now + wait + 0.020
         held[i] = [*(t for t in held[i] if t != talk), talk][-3:]
