@@ -136,6 +136,9 @@ RING = made("tensor_parallel.collectives_on_four")
 @pytest.mark.parametrize("log", RING.logs)
 def test_a_letter_stands_at_its_chunk(log: str) -> None:
     words = [r for r in RING.logs[log].tables["words"] if r["text"] in LETTERS]
+    names = [r["text"] for r in RING.logs[log].tables["words"] if r not in words]
+    switch = ["switch"] if log == "in the switch" else []
+    assert sorted(names) == sorted([*(f"GPU {gpu}" for gpu in range(N)), *switch])
     for gpu, mine in blocks(RING, log, 0).items():
         for c, r in enumerate(mine if gpu < N else ()):
             (said,) = (

@@ -66,6 +66,17 @@ def test_each_bar_of_an_iteration_is_its_part_at_its_degree(
         assert shown == pytest.approx(parts, abs=0.05), at
 
 
+def test_one_gpu_alone_adds_nothing_up() -> None:
+    figure = FIGURES["tensor_parallel.tp_time"]()
+    plot = Plot(figure, model="Llama-3.1-8B", n_ranks=2.0)
+    sends = {
+        int(plot.x.near(x + item["width"] / 2)): item["height"]
+        for x, _, item in plot.of("rect")
+        if plot.legend.get(item["ink"]) == "all-reduces"
+    }
+    assert sends[1] == 0 < sends[2] and len(sends) == 4
+
+
 def test_each_readout_of_an_iteration_is_what_it_is_called() -> None:
     figure = FIGURES["tensor_parallel.tp_time"]()
     names = {each.label: each.name for each in figure.readouts}
