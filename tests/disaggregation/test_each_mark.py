@@ -16,7 +16,7 @@ from llmserve_lab.page.live import registry
 from llmserve_lab.running_example import cost, share
 from tests.disaggregation.test_each_column import served, split
 from tests.page.cells import says
-from tests.page.plotted import Plot
+from tests.page.plot import Plot
 
 FIGURES = registry.figures()
 LINK = float(share().link)

@@ -13,7 +13,7 @@ from llmserve_lab.moe.layer import batch
 from llmserve_lab.moe.page import route_chart
 from llmserve_lab.page.live import registry
 from tests.page.cells import says
-from tests.page.plotted import Plot
+from tests.page.plot import Plot
 
 FIGURES = registry.figures()
 ROUTED = 58 * 256 * 3 * 7168 * 2048  # bytes of all routed experts, one each

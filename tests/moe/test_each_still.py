@@ -16,7 +16,7 @@ from llmserve_lab.moe.routing_sampler import popular
 from tests.page import drawn, seen
 from tests.page.cells import lines as table_lines
 from tests.page.cells import number, says
-from tests.page.plotted import pictured
+from tests.page.plot import pictured
 from tests.page.stills import MADE_OF
 
 

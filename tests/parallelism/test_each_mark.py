@@ -8,7 +8,7 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.page.live import registry
 from llmserve_lab.parallelism.deployments import GpuLayout
 from tests.page.cells import says
-from tests.page.plotted import Plot
+from tests.page.plot import Plot
 
 
 @pytest.mark.parametrize(("stages", "batches", "batch"), [(4, 2, 16), (8, 12, 64)])

@@ -18,7 +18,7 @@ from llmserve_lab.tensor_parallel.arguments import DEVICE, MODEL, all_reduce_tim
 from llmserve_lab.tensor_parallel.page import charts, playground, stills
 from tests.page import drawn
 from tests.page.cells import says
-from tests.page.plotted import Plot
+from tests.page.plot import Plot
 
 ROW = 2 * 8192  # bytes of a token vector
 FIGURES = registry.figures()
