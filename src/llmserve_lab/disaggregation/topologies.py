@@ -145,9 +145,9 @@ def table(reports: Mapping[str, Report]) -> Table:
     )
     count = next(iter(reports.values())).num_requests
     limits = (si(LIMITS[name], "s") for name in ("ttft_s", "tpot_s"))
-    within = "share with a first token in {} and a TPOT of {}".format(*limits)
+    within = "Share with a first token in {} and a TPOT of {}.".format(*limits)
     title = f"{count} requests on the same GPUs"
-    notes = (f"{within}.".capitalize(),)
+    notes = (within,)
     return Table(title, columns, rows, notes=notes, band=PROMISED)
 
 
