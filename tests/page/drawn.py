@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import llmserve_lab
 from llmserve_lab.page.live import registry
@@ -79,13 +78,7 @@ def texts(figure: LiveFigure, **changes: Any) -> list[str]:
 def panels(make: Callable[[], StaticFigure]) -> list[Any]:
     """Matplotlib's panels of a picture, as they are handed to the page."""
     found: list[Any] = []
-    taken = StaticFigure.of
-
-    def of(figure: Any, **words: Any) -> StaticFigure:
-        found.extend(figure.axes)
-        return taken(figure, **words)
-
-    with mock.patch.object(StaticFigure, "of", of):
+    with seen.handed_to(lambda figure: found.extend(figure.axes)):
         make()
     return found
 

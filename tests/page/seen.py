@@ -15,6 +15,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -249,16 +250,28 @@ def _panel(axes: Any) -> Note:
 def still(make: Callable[[], StaticFigure]) -> Note:
     """Panels of the picture that ``make`` hands to the page, and its legend."""
     seen: list[Note] = []
-    taken = StaticFigure.of
 
-    def of(figure: Any, **words: Any) -> StaticFigure:
-        figure.canvas.draw()
+    def look(figure: Any) -> None:
+        figure.draw_without_rendering()
         seen.extend(_panel(axes) for axes in figure.axes)
-        return taken(figure, **words)
 
-    with mock.patch.object(StaticFigure, "of", of):
+    with handed_to(look):
         made = make()
     return {"panels": seen, "title": made.title, "says": made.sentence}
+
+
+@contextmanager
+def handed_to(look: Callable[[Any], object]) -> Iterator[None]:
+    """Pictures are looked at as matplotlib has them, and not written as SVG."""
+    from matplotlib import pyplot as plt
+
+    def of(figure: Any, **words: Any) -> StaticFigure:
+        look(figure)
+        plt.close(figure)
+        return StaticFigure("", **words)
+
+    with mock.patch.object(StaticFigure, "of", of):
+        yield
 
 
 def notes(chapter: str) -> dict[str, Note]:
