@@ -12,6 +12,7 @@ from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from tests.page import seen
+from tests.page.handed import handed_to
 from tests.page.scene import scene_of
 
 Points = list[tuple[float, float]]
@@ -78,7 +79,7 @@ def texts(figure: LiveFigure, **changes: Any) -> list[str]:
 def panels(make: Callable[[], StaticFigure]) -> list[Any]:
     """Matplotlib's panels of a picture, as they are handed to the page."""
     found: list[Any] = []
-    with seen.handed_to(lambda figure: found.extend(figure.axes)):
+    with handed_to(lambda figure: found.extend(figure.axes)):
         make()
     return found
 

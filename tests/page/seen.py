@@ -15,17 +15,16 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.palette import MEANINGS, SERIES, Ink
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.page.still import StaticFigure
+from tests.page.handed import handed_to
 from tests.page.scene import scene_of
 
 NOTES = Path(__file__).parents[1] / "data" / "seen"
@@ -258,20 +257,6 @@ def still(make: Callable[[], StaticFigure]) -> Note:
     with handed_to(look):
         made = make()
     return {"panels": seen, "title": made.title, "says": made.sentence}
-
-
-@contextmanager
-def handed_to(look: Callable[[Any], object]) -> Iterator[None]:
-    """Pictures are looked at as matplotlib has them, and not written as SVG."""
-    from matplotlib import pyplot as plt
-
-    def of(figure: Any, **words: Any) -> StaticFigure:
-        look(figure)
-        plt.close(figure)
-        return StaticFigure("", **words)
-
-    with mock.patch.object(StaticFigure, "of", of):
-        yield
 
 
 def notes(chapter: str) -> dict[str, Note]:
