@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import llmserve_lab
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from tests.page import seen
+from tests.page.handed import handed_to
 from tests.page.scene import scene_of
 
 Points = list[tuple[float, float]]
@@ -79,13 +79,7 @@ def texts(figure: LiveFigure, **changes: Any) -> list[str]:
 def panels(make: Callable[[], StaticFigure]) -> list[Any]:
     """Matplotlib's panels of a picture, as they are handed to the page."""
     found: list[Any] = []
-    taken = StaticFigure.of
-
-    def of(figure: Any, **words: Any) -> StaticFigure:
-        found.extend(figure.axes)
-        return taken(figure, **words)
-
-    with mock.patch.object(StaticFigure, "of", of):
+    with handed_to(lambda figure: found.extend(figure.axes)):
         make()
     return found
 

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.palette import MEANINGS, SERIES, Ink
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.page.still import StaticFigure
+from tests.page.handed import handed_to
 from tests.page.scene import scene_of
 
 NOTES = Path(__file__).parents[1] / "data" / "seen"
@@ -249,14 +249,12 @@ def _panel(axes: Any) -> Note:
 def still(make: Callable[[], StaticFigure]) -> Note:
     """Panels of the picture that ``make`` hands to the page, and its legend."""
     seen: list[Note] = []
-    taken = StaticFigure.of
 
-    def of(figure: Any, **words: Any) -> StaticFigure:
-        figure.canvas.draw()
+    def look(figure: Any) -> None:
+        figure.draw_without_rendering()
         seen.extend(_panel(axes) for axes in figure.axes)
-        return taken(figure, **words)
 
-    with mock.patch.object(StaticFigure, "of", of):
+    with handed_to(look):
         made = make()
     return {"panels": seen, "title": made.title, "says": made.sentence}
 

@@ -110,8 +110,9 @@ def test_the_score_of_that_day_comes_out_again() -> None:
     known = record()["second trial"]
     now = errors(mended(predictor), predictor.measured, "tpot")
     assert now == pytest.approx(np.array(known["mended errors"])[places], abs=1e-4)
+    dense = predict(predictor.rows)
     for kind in SCORED:
-        plain = errors(predict(predictor.rows), predictor.measured, kind)
+        plain = errors(dense, predictor.measured, kind)
         assert plain == pytest.approx(np.array(known["errors"][kind])[places], abs=1e-4)
     assert extra().products == record()["experts"]["constants"]["all"]["products"]
     assert set(scores(predictor, mended(predictor))) >= {EACH, *LATENT_SHAPES, "vllm"}

@@ -81,13 +81,27 @@ def wrap(module: ModuleType) -> None:
             type.__setattr__(thing, "__init__", judged(vars(thing)["__init__"]))
 
 
+class _Inside(dict[str | None, bool]):
+    """Whether a module is one of the package: of some hundred names, asked every call.
+
+    To look a name up takes a third of the time less than to read how it begins.
+    """
+
+    def __missing__(self, name: str | None) -> bool:
+        found = self[name] = (name or "").startswith(PACKAGE)
+        return found
+
+
+_INSIDE = _Inside()
+
+
 def judged(function: FunctionType) -> Callable[..., Any]:
     """The same function; a call from outside that fails names the argument."""
+    frame, inside = sys._getframe, _INSIDE
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        caller = sys._getframe(1).f_globals.get("__name__") or ""
-        if caller.startswith(PACKAGE):
+        if inside[frame(1).f_globals.get("__name__")]:
             return function(*args, **kwargs)
         from llmserve_lab.boundary import blame
 

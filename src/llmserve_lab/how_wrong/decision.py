@@ -22,13 +22,13 @@ from llmserve_lab.validation import Band, MeasuredRow, Predictor, Setting
 from llmserve_lab.validation.bands import (
     TAILS,
     TIMES,
+    Places,
     Predicted,
     half_width,
     nearest,
     stretch,
 )
 from llmserve_lab.validation.prediction import Kind
-from llmserve_lab.validation.setting import logs
 from llmserve_lab.validation.unit_work import Floats
 
 TPOT_S, TTFT_S = 0.020, 1.0  # promised: the longest mean times that users are given
@@ -152,11 +152,15 @@ def error_band(kind: Predicted, row: MeasuredRow) -> Band:
 def near_rows(kind: Kind, row: MeasuredRow) -> tuple[tuple[MeasuredRow, ...], Floats]:
     """The rows of other servers nearest to a row's setting, and their errors."""
     rows, error = chosen(kind, "model")
-    other = np.array([each.server != row.server for each in rows])
-    rows = tuple(each for each in rows if each.server != row.server)
-    numbers = np.array([logs(Setting.of(each)) for each in rows])
-    near = nearest(rows, numbers, Setting.of(row))
-    return tuple(rows[place] for place in near), error[other][near]
+    other = np.flatnonzero([each.server != row.server for each in rows])
+    near = other[nearest(places(kind).at(other), Setting.of(row))]
+    return tuple(rows[place] for place in near), error[near]
+
+
+@cache
+def places(kind: Kind) -> Places:
+    """Where all rows of a kind lie."""
+    return Places.of(chosen(kind, "model")[0])
 
 
 def sorted_factors(number: int = 10) -> tuple[float, ...]:

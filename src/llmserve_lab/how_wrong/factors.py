@@ -20,7 +20,6 @@ from llmserve_lab.how_wrong.record import chosen, record, validated
 from llmserve_lab.validation import Setting
 from llmserve_lab.validation.bands import INSIDE, TAILS, half_width, nearest
 from llmserve_lab.validation.prediction import Kind
-from llmserve_lab.validation.setting import logs
 from llmserve_lab.validation.unit_work import Floats
 
 Rule = Literal["prediction", "engine", "band"]  # what a plan multiplies with
@@ -70,14 +69,13 @@ def beyond(rule: Rule, kind: Kind = "tpot") -> Floats:
     """
     rows, error = chosen(kind, "model")
     server = np.array([row.server for row in rows])
-    numbers = np.array([logs(Setting.of(row)) for row in rows])
+    places = decision.places(kind)
     found = []
     for place, row in enumerate(rows):
         if not row.public or row.engine != decision.ENGINE:
             continue
         other = np.flatnonzero(server != row.server)
-        known = [rows[each] for each in other]
-        near = other[nearest(known, numbers[other], Setting.of(row))]
+        near = other[nearest(places.at(other), Setting.of(row))]
         alike = [rows[each].engine == decision.ENGINE for each in near]
         found.append(1 / (1 + error[place]) / _factor(rule, kind, error[near], alike))
     return np.array(found)

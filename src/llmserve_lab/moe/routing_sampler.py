@@ -28,8 +28,8 @@ def draw(
     """
     whole(n_rows=n_rows, top_k=top_k)
     weights = np.asarray(popularity, dtype=float)
-    scores = n_rows * weights.size
-    whole_number("n_rows × popularity", scores, of="score", first=0, most=MOST_SCORES)
+    number = n_rows * weights.size
+    whole_number("n_rows × popularity", number, of="score", first=0, most=MOST_SCORES)
     if top_k > len(weights) or not (weights > 0).all():
         raise ValueError(
             f"popularity must be positive and of at least {top_k} experts, got "
@@ -38,8 +38,11 @@ def draw(
     # Gumbel top-k: the k largest of log-weight plus noise are a draw without
     # replacement by weight, for all rows at once.
     noise = np.random.default_rng(seed).gumbel(size=(n_rows, len(weights)))
-    found = np.argsort(-(np.log(weights) + noise), axis=1, kind="stable")[:, :top_k]
-    return np.asarray(found)
+    scores = -(np.log(weights) + noise)
+    # Of hundreds of experts the few that are drawn are found first, and then sorted.
+    drawn = np.argpartition(scores, top_k - 1, axis=1)[:, :top_k]
+    order = np.argsort(np.take_along_axis(scores, drawn, axis=1), axis=1)
+    return np.take_along_axis(drawn, order, axis=1)
 
 
 def zipf(n_experts: int, steepness: float = 1.0) -> Array:

@@ -12,10 +12,10 @@ on runs of mixtures when they were blind, in three trials (:mod:`.mixtures`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ NEAREST = 60  # rows
 INSIDE = 0.9  # share of the errors that a band is to hold
 TAILS = (5.0, 95.0)  # percentiles of the errors with as many between them
 OTHER_KIND = 1.0  # doublings that another precision or generation counts for
-
+SORTS = ("precision", "generation")
 
 Predicted = Literal[
     "ttft", "tpot", "e2e", "decode_step", "tokens_per_s", "user_tokens_per_s"
@@ -87,8 +87,8 @@ def datasheet_bound(kind: Predicted) -> Limit:
 def _of_time(kind: Kind, setting: Setting) -> Band | Unmeasured:
     if reason := _outside(kind, setting):
         return Unmeasured(reason)
-    rows, error, numbers = _known(kind, setting.dense)
-    near = nearest(rows, numbers, setting)
+    rows, error, places = _known(kind, setting.dense)
+    near = nearest(places, setting)
     half = stretch(kind, dense=setting.dense) * half_width(error[near])
     low, high = (float(np.expm1(sign * half)) for sign in (-1, 1))
     how = HOW if setting.dense else HOW_EXPERTS
@@ -102,8 +102,8 @@ def spread(kind: Kind, setting: Setting) -> Band | Unmeasured:
     """
     if reason := _outside(kind, setting):
         return Unmeasured(reason)
-    rows, error, numbers = _known(kind, setting.dense)
-    near = nearest(rows, numbers, setting)
+    rows, error, places = _known(kind, setting.dense)
+    near = nearest(places, setting)
     low, high = (float(each) for each in np.percentile(error[near], TAILS))
     return Band(low, high, regime([rows[place] for place in near]), len(near))
 
@@ -126,15 +126,31 @@ def half_width(error: Floats) -> float:
     return float(np.percentile(np.abs(np.log1p(error)), 100 * INSIDE))
 
 
-def nearest(
-    rows: Sequence[MeasuredRow], numbers: Floats, setting: Setting
-) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Places of the rows nearest to a setting; ``numbers`` as :func:`logs` has them."""
-    return np.argsort(_distance(rows, numbers, setting), kind="stable")[:NEAREST]
+class Places(NamedTuple):
+    """Where rows lie: their names in each of ``SORTS``, [rows, 2], and their logs."""
+
+    sorts: np.ndarray[Any, np.dtype[np.str_]]
+    numbers: Floats
+
+    @classmethod
+    def of(cls, rows: Iterable[MeasuredRow]) -> Places:
+        """Looked up once for all settings that are compared with the rows."""
+        settings = [Setting.of(row) for row in rows]
+        sorts = [[getattr(each, name) for name in SORTS] for each in settings]
+        return cls(np.array(sorts), np.array([logs(each) for each in settings]))
+
+    def at(self, chosen: np.ndarray[Any, np.dtype[np.int64]]) -> Places:
+        """Where the chosen rows lie."""
+        return Places(self.sorts[chosen], self.numbers[chosen])
+
+
+def nearest(places: Places, setting: Setting) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Places of the rows nearest to a setting, among rows that lie so."""
+    return np.argsort(_distance(places, setting), kind="stable")[:NEAREST]
 
 
 @cache
-def _known(kind: Kind, dense: bool) -> tuple[tuple[MeasuredRow, ...], Floats, Floats]:
+def _known(kind: Kind, dense: bool) -> tuple[tuple[MeasuredRow, ...], Floats, Places]:
     """Rows that a kind is validated on, their errors, and where they lie."""
     if dense:
         rows, errors = dense_rows(), record()["errors"][kind]
@@ -145,20 +161,15 @@ def _known(kind: Kind, dense: bool) -> tuple[tuple[MeasuredRow, ...], Floats, Fl
         for row, error in zip(rows, errors, strict=True)
         if row.public or kind != "ttft"
     ]
-    numbers = np.array([logs(Setting.of(row)) for row, _ in chosen])
-    return (
-        tuple(row for row, _ in chosen),
-        np.array([error for _, error in chosen]),
-        numbers,
-    )
+    kept = tuple(row for row, _ in chosen)
+    return kept, np.array([error for _, error in chosen]), Places.of(kept)
 
 
-def _distance(rows: Sequence[MeasuredRow], numbers: Floats, setting: Setting) -> Floats:
+def _distance(places: Places, setting: Setting) -> Floats:
     """Doublings between the setting and each row, as the crow flies."""
-    apart = ((numbers - np.array(logs(setting))) ** 2).sum(axis=1)
-    for name in ("precision", "generation"):
-        other = [getattr(row, name) != getattr(setting, name) for row in rows]
-        apart += OTHER_KIND * np.array(other)
+    apart = ((places.numbers - np.array(logs(setting))) ** 2).sum(axis=1)
+    for own, name in zip(places.sorts.T, SORTS, strict=True):
+        apart += OTHER_KIND * (own != getattr(setting, name))
     distance: Floats = np.sqrt(apart)
     return distance
 
@@ -167,5 +178,5 @@ def _outside(kind: Kind, setting: Setting) -> str:
     """Why nothing measured of this kind is like it, in words; empty if something is."""
     if not setting.dense and kind not in SCORED:
         return "a mixture of experts: most runs of one have no public protocol"
-    rows, _, numbers = _known(kind, setting.dense)
-    return "; ".join(reasons(setting, rows, numbers))
+    rows, _, places = _known(kind, setting.dense)
+    return "; ".join(reasons(setting, rows, places.numbers))

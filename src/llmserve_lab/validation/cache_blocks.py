@@ -54,6 +54,7 @@ def reserve(record: BlockCount) -> float:
     return (UTILISATION * cost.hbm_bytes - taken_bytes) / cost.n_gpus
 
 
+@cache
 def working_space() -> float:
     """Bytes of a GPU that servers keep free of both, the mean of all counts."""
     return mean(reserve(each) for each in BLOCK_COUNTS)

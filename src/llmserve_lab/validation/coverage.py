@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,14 @@ from llmserve_lab.validation.bands import (
     INSIDE,
     NEAREST,
     TAILS,
+    Places,
     half_width,
     nearest,
 )
 from llmserve_lab.validation.fit import fit
 from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, errors
 from llmserve_lab.validation.scores import left_out
-from llmserve_lab.validation.setting import Setting, logs
+from llmserve_lab.validation.setting import Setting
 from llmserve_lab.validation.unit_work import Floats
 
 TRIED = ("model", "system", "engine", "precision")
@@ -44,6 +46,7 @@ class Trial:
     error: Floats
     near: Floats
 
+    @cached_property
     def widths(self) -> Floats:
         """Half widths of the bands before they are stretched, [rows]."""
         return np.array([half_width(near) for near in self.near])
@@ -53,7 +56,7 @@ class Trial:
 
         ``signed``: below zero where the prediction is too short.
         """
-        found: Floats = np.log1p(self.error) / self.widths()
+        found: Floats = np.log1p(self.error) / self.widths
         return found if signed else np.abs(found)
 
     def plain(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -98,11 +101,8 @@ def _tried(rest: Predictor, own: Predictor) -> dict[Kind, Trial]:
             continue
         error = errors(others, rest.measured, kind)[known]
         rows = [rest.rows[place] for place in known]
-        numbers = np.array([logs(Setting.of(row)) for row in rows])
-        near = [
-            error[nearest(rows, numbers, Setting.of(own.rows[place]))]
-            for place in asked
-        ]
+        places = Places.of(rows)
+        near = [error[nearest(places, Setting.of(own.rows[place]))] for place in asked]
         found[kind] = Trial(errors(mine, own.measured, kind)[asked], np.array(near))
     return found
 

@@ -27,7 +27,7 @@ from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import key_of, one_of
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.constants import ServingConstants, achieved
-from llmserve_lab.validation.exposure import exposures_of
+from llmserve_lab.validation.exposure import exposures_of_all
 from llmserve_lab.validation.prediction import KINDS, Kind, Times, errors
 from llmserve_lab.validation.protocol import protocol_of
 from llmserve_lab.validation.rows import (
@@ -184,8 +184,9 @@ def predict(
     if not rows:
         raise ValueError("rows must hold at least one measured row, got none")
     found = []
-    for row in rows:
-        cost, exposed = expert_cost(row, reached, read=read), exposures_of(row)
+    counted = exposures_of_all(rows, [protocol_of(row) for row in rows])
+    for row, exposed in zip(rows, counted, strict=True):
+        cost = expert_cost(row, reached, read=read)
         ttft, tpot = (each.seconds(cost) for each in (exposed.ttft, exposed.tpot))
         found.append((ttft + reached.client_s, tpot, exposed.output_len))
     return Times.of(*(np.array(each) for each in zip(*found, strict=True)))

@@ -143,13 +143,12 @@ def exposures_of_all(
     clients can have in it, or has as many blocks. What was counted is kept: the same
     rows are asked for with one of them left out, or beside others.
     """
-    found: dict[tuple[object, ...], Exposures] = {}
     return [
-        found[key]
-        if key in found
-        else found.setdefault(key, exposures_of(row, protocol=p, kept=kept))
+        _COUNTED[key]
+        if key in _COUNTED
+        else _COUNTED.setdefault(key, exposures_of(row, protocol=p, kept=kept))
         for row, p in zip(rows, protocols, strict=True)
-        for key in [_alike(row, p)]
+        for key in [(kept, *_alike(row, p))]
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.validation.bands import NEAREST, nearest
+from llmserve_lab.validation.bands import NEAREST, Places, nearest
 from llmserve_lab.validation.blind import blind_rows
 from llmserve_lab.validation.coverage import (
     STRETCHED_FOR,
@@ -24,14 +24,14 @@ from llmserve_lab.validation.coverage import (
 from llmserve_lab.validation.experts import SCORED
 from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.rows import MeasuredRow
-from llmserve_lab.validation.setting import Setting, logs
+from llmserve_lab.validation.setting import Setting
 from llmserve_lab.validation.unit_work import Floats
 
 
 def trials(rows: Sequence[MeasuredRow], error: Mapping[Kind, Floats]) -> Trials:
     """Bands of blind errors, tried on every model, system and engine left out."""
     settings = [Setting.of(row) for row in rows]
-    numbers = np.array([logs(each) for each in settings])
+    places = Places.of(rows)
     found: dict[str, Any] = {}
     for by in STRETCHED_FOR:
         label = np.array([getattr(row, by) for row in rows])
@@ -40,10 +40,8 @@ def trials(rows: Sequence[MeasuredRow], error: Mapping[Kind, Floats]) -> Trials:
             rest, own = (np.flatnonzero((label != name) == it) for it in (True, False))
             if len(rest) < NEAREST:
                 continue
-            others = [rows[int(place)] for place in rest]
-            near = np.array(
-                [nearest(others, numbers[rest], settings[place]) for place in own]
-            )
+            others = places.at(rest)
+            near = np.array([nearest(others, settings[place]) for place in own])
             for kind in SCORED:
                 trial = Trial(error[kind][own], error[kind][rest][near])
                 found[by][kind][str(name)] = trial

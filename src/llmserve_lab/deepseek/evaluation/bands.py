@@ -26,7 +26,7 @@ from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import blind_runs
 from llmserve_lab.deepseek.evaluation.caveats import few_requests
 from llmserve_lab.deepseek.evaluation.predictions import Point, points
-from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.setup import Setup, setup
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.formula.text import plain
 
@@ -60,22 +60,28 @@ class DecodeSetting:
     @property
     def name(self) -> str:
         """Name of the GPU, without the system that it stands in."""
-        return setup(self.accelerator, self.ep).accelerator.name.split()[0]
+        return _setup(self.accelerator, self.ep).accelerator.name.split()[0]
 
     @property
     def architecture(self) -> str:
         """Architecture of the GPU, of which the twin has one set of kernels."""
-        return setup(self.accelerator, self.ep).accelerator.architecture
+        return _setup(self.accelerator, self.ep).accelerator.architecture
 
     @property
     def across(self) -> bool:
         """Whether the group stands in several nodes, or several racks."""
-        return setup(self.accelerator, self.ep).n_nodes > 1
+        return _setup(self.accelerator, self.ep).n_nodes > 1
 
     @property
     def logs(self) -> dict[str, float]:
         """Numbers in doublings, by name."""
         return {name: log2(getattr(self, name)) for name in ("ep", "batch", "context")}
+
+
+@cache
+def _setup(accelerator: str, ep: int) -> Setup:
+    """Where a step is predicted; every band asks it of all runs that were measured."""
+    return setup(accelerator, ep)
 
 
 @cache

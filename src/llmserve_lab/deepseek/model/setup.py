@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -69,7 +70,7 @@ class Setup:
         assert isinstance(self.model.attention, LatentAttention)
         return self.model.attention
 
-    @property
+    @cached_property
     def n_nodes(self) -> float:
         """Nodes of the group; one that it does not fill is counted whole."""
         return float(f.NODES(ep=self.n_gpus, node_gpus=self.accelerator.num_devices))
