@@ -6,6 +6,7 @@ their numbers. The measured ones are worked out here from what was published alo
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -82,11 +83,17 @@ def labelled(panel: Any) -> Iterator[Named]:
                 yield words, points, line.get_linestyle(), line.get_markerfacecolor()
 
 
+@cache
+def panel_of(still: str) -> Any:
+    """The one panel of a still, which takes seconds to draw."""
+    (panel,) = drawn.panels(STILLS[still])
+    return panel
+
+
 @pytest.mark.parametrize("still", WHERE)
 def test_what_is_called_measured_lies_where_it_was_published(still: str) -> None:
     many, of = WHERE[still]
-    (panel,) = drawn.panels(STILLS[still])
-    found = list(labelled(panel))
+    found = list(labelled(panel_of(still)))
     measured = [each for each in found if MEASURED.search(each[0])]
     assert len(measured) == len({words for words, *_ in measured}) == many
     for words, points, *_ in measured:
@@ -126,7 +133,7 @@ def test_every_still_with_the_word_was_read() -> None:
 
 def test_lines_of_a_band_have_the_inks_of_their_names() -> None:
     """Widest the book's band, then the engine's factor, then what is predicted."""
-    (panel,) = drawn.panels(STILLS["how_wrong.pictures.band"])
+    panel = panel_of("how_wrong.pictures.band")
     inks = {t.get_text(): seen._name(t.get_color()) for t in panel.texts}
     lines = drawn.lines(panel)
     book = inks["book’s band"]
@@ -160,7 +167,7 @@ def test_lines_of_a_band_have_the_inks_of_their_names() -> None:
 
 def test_lines_of_the_end_of_the_cache_have_the_inks_of_their_names() -> None:
     """By the table beside it: what is predicted, and what with an endless cache."""
-    (panel,) = drawn.panels(STILLS["how_wrong.pictures.end_of_the_cache"])
+    panel = panel_of("how_wrong.pictures.end_of_the_cache")
     inks = {
         " ".join(t.get_text().split()): seen._name(t.get_color()) for t in panel.texts
     }
