@@ -1,7 +1,4 @@
-"""Each column of the catalog's tables holds what its heading says, row by row.
-
-A cell is read with its unit and held against the record that bears the row's name.
-"""
+"""Each column of the catalog's tables is what its heading says, by the row's record."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -17,21 +14,16 @@ from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.page.table import Table
 from tests.each import agrees, rows
 
-PREFIX = {"": 1.0, "n": 1e-9, "µ": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9,
-          "T": 1e12, "P": 1e15}  # fmt: skip
-CELL = re.compile(
-    r"^([\d.,]+)(?: ([nµmkMGTP]?)([A-Za-z%][\w/]*(?: [\w/]+)*))?(?: \[\d+\])?$"
-)
+SIZES = (1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e12, 1e15)
+PREFIX = dict(zip("nµmkMGTP", SIZES, strict=True))
+CELL = re.compile(r"^([\d.,]+)(?: ([nµmkMGTP]?)(?:B/s|B|FLOP/s|s)(?= \[|$))?")
 Read = Callable[[Any], Any]
 
 
 def scaled(cell: str) -> tuple[str, float] | None:
     """Digits of a number, and what one of its unit is; None for a dash."""
     found = CELL.match(cell)
-    if found is None:
-        return None
-    known = found[3] in ("B", "B/s", "FLOP/s", "s")
-    return found[1], PREFIX[found[2] or ""] if known else 1.0
+    return found and (found[1], PREFIX.get(found[2] or "", 1.0))
 
 
 def value(cell: str) -> float:
@@ -119,10 +111,17 @@ def test_links() -> None:
 
 
 def experts(model: Any) -> str | None:
-    if not isinstance(model.ffn, MoeFfn):
+    found = model.ffn
+    if not isinstance(found, MoeFfn):
         return None
-    shared = f" + {model.ffn.n_shared}" if model.ffn.n_shared else ""
-    return f"{model.ffn.top_k} of {model.ffn.n_experts}{shared}"
+    return f"{found.top_k} of {found.n_experts}" + f" + {found.n_shared}" * bool(
+        found.n_shared
+    )
+
+
+def published(model: Any) -> float | None:
+    found = model.published.get("params_total")
+    return None if found is None else float(found) / 1e9
 
 
 def test_models_and_their_sizes() -> None:
@@ -145,11 +144,7 @@ def test_models_and_their_sizes() -> None:
             "model": lambda model: model.name,
             "parameters": lambda model: model.params_total / 1e9,
             "active": lambda model: model.params_active / 1e9,
-            "published": lambda model: (
-                None
-                if model.published.get("params_total") is None
-                else float(model.published["params_total"]) / 1e9
-            ),
+            "published": published,
         },
     )
     for row, model in zip(
