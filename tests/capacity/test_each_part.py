@@ -177,6 +177,12 @@ def test_lines_of_the_share_in_time_are_those_of_their_targets() -> None:
         (line,) = (line for name, line in lines.items() if name.startswith(words))
         assert list(line.get_ydata()) == pytest.approx(shares)
         assert list(line.get_xdata()) == pytest.approx([p.per_s for p in found])
+    shown, known = stills.kept(), live("capacity.cost_latency").values()
+    late = known["first_rate"] < known["token_rate"]
+    assert shown.title.endswith("TTFT" if late else "TPOT")
+    assert numbers(shown.sentence)[-1] == pytest.approx(
+        known["replica_rate"], abs=0.051
+    )
 
 
 def test_a_stretch_of_the_day_and_of_the_hour_has_the_ink_of_its_words() -> None:

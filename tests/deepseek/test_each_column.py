@@ -24,7 +24,7 @@ from llmserve_lab.deepseek.page import (
     tables,
 )
 from tests.deepseek.twins import twin
-from tests.each import agrees, numbers, rows
+from tests.each import agrees, numbers, rows, stored
 
 LAYERS, SPARSE = 61, 58  # of DeepSeek-V3; those with experts
 
@@ -257,3 +257,28 @@ def test_scores_of_blind_runs_stand_under_their_names() -> None:
             pytest.approx(100 * found.mean_error, abs=0.051)
         ]
         assert numbers(row["bias"])[0] == pytest.approx(100 * found.bias, abs=0.051)
+
+
+def test_each_column_of_three_models_adds_up_to_its_step() -> None:
+    """Errors are those of the rate; twin and splits share all but what is hidden."""
+    found = stored("deepseek_twin", "DeepSeek's profile by three")
+    lines = [[*row.values()] for row in found]
+    shown = {name: cells for name, *cells in lines}
+    columns = list(zip(*shown.values(), strict=True))
+    assert len(columns) == 3
+    for column in columns:
+        cell = dict(zip(shown, column, strict=True))
+        names = [*shown][: [*shown].index("step, predicted")]
+        parts = [numbers(cell[name])[0] for name in names if cell[name] != "left out"]
+        step, real = (
+            numbers(cell[f"step, {how}"])[0] for how in ("predicted", "measured")
+        )
+        assert sum(parts) == pytest.approx(step, abs=0.03)
+        assert min(parts) == numbers(cell["hidden by overlap"])[0] < 0
+        off = numbers(cell["error of the rate"])[0]
+        assert off == pytest.approx(100 * (real / step - 1), abs=0.6)
+        requests, rate = 128, float(d.PROFILED_DECODE.gpu_tokens_per_s)
+        assert real == pytest.approx(1e3 * requests / rate, rel=1e-3)
+    ours, theirs = columns[1:]
+    differ = {name for name, a, b in zip(shown, ours, theirs, strict=True) if a != b}
+    assert differ == {"hidden by overlap", "step, predicted", "error of the rate"}

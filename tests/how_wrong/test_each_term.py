@@ -68,7 +68,12 @@ def test_a_yardstick_has_the_errors_of_both_times_under_their_names() -> None:
         assert first(shown["book, nothing set by hand"][head]) == pytest.approx(
             bare, abs=0.051
         )
-        assert all(line[head] == "–" or between(line[head]) for line in shown.values())
+        for name, line in shown.items():
+            bare_one = name == "the tool"  # whose errors row by row were not kept
+            assert line[head] == "–" or len(numbers(line[head])) == (
+                1 if bare_one else 3
+            )
+            assert line[head] == "–" or between(line[head])
     assert shown["the tool"]["TTFT"] == "–"
 
 
@@ -170,3 +175,35 @@ def test_a_machine_has_the_error_and_the_bias_of_its_own_passes() -> None:
             size, lean = numbers(line[machine])
             assert size == pytest.approx(mean(own), abs=0.051)
             assert lean == pytest.approx(fmean(own), abs=0.51)
+
+
+WORDS = {  # by the beginning of a row of the appendix: a constant, and its unit
+    "share of the memory": ("memory", 1.0),
+    "share of the dense": ("compute", 1.0),
+    "share of the link": ("link", 1.0),
+    "time of a layer": ("layer_s", 1e-6),
+    "time of a request": ("request_s", 1e-6),
+    "time of a first token": ("client_s", 1e-3),
+    "share of the shorter": ("overlap", 1.0),
+    "times that a layer": ("prompt_layers", 1.0),
+    "fewer bits compute": ("exponent", 1.0),
+}
+
+
+def test_the_appendix_has_the_constants_and_the_errors_of_their_names() -> None:
+    """A datasheet has whole shares, and no time on top."""
+    shown = stored("catalog", "The machine fitted to servers")
+    assert len(shown) == len(WORDS)
+    for line, (words, (name, unit)) in zip(shown, WORDS.items(), strict=True):
+        assert line["constant"].startswith(words)
+        fitted = getattr(achieved(), name) / unit
+        assert agrees(line["fitted to servers"].split()[0], fitted), name
+        assert line["datasheet"] == ("0" if name.endswith("_s") else "1")
+    tpot, ttft, _ = stored("catalog", "How far off it is")
+    for line, kind in ((tpot, "TPOT"), (ttft, "TTFT")):
+        own = errors(KINDS[kind], "model")
+        assert f"({kind})" in line["time"] and int(line["rows"]) == len(own)
+        assert first(line["mean error"]) == pytest.approx(mean(own), abs=0.051)
+        middle = float(np.median(np.abs(own)))
+        assert first(line["median"]) == pytest.approx(middle, abs=0.051)
+        assert first(line["bias"]) == pytest.approx(fmean(own), abs=0.051)
