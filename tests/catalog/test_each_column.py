@@ -269,32 +269,3 @@ def test_products_requests_alone_exchanges_and_servers() -> None:
     chunks = rows(catalog.server_table())
     gaps = [value(row["longest gap"]) for row in chunks]
     assert gaps == sorted(gaps), "a larger chunk stops the others for longer"
-
-
-FACTS: dict[str, Any] = {  # by the beginning of a row
-    "MLA decode, tokens in cache": kernels.CUTLASS_MLA_CONTEXT,
-    "MLA decode, traffic": kernels.CUTLASS_MLA_BW,
-    "kernel of a graph": kernels.GRAPH_KERNEL_S,
-    "step of a graph": kernels.GRAPH_STEP_S,
-    "multiprocessors lent": kernels.LENT_SMS,
-    "two-batch overlap at 32": deployments.OVERLAP_GAINS[32],
-    "two-batch overlap at 256": deployments.OVERLAP_GAINS[256],
-    "prefill, rows of a GPU": deployments.PREFILL_ROWS,
-    "prefill, a node": deployments.NODE_INPUT_TOKENS,
-    "prefill computed": deployments.NODE_INPUT_COMPUTED,
-    "drafted tokens kept": deployments.DRAFT_KEPT,
-    "redundant experts": deployments.KIMI_REDUNDANT,
-    "blocks of cache": servers.VLLM_ROOM.blocks,
-    "experts rebalanced in prefill": deployments.REBALANCING_GAINS["prefill"],
-    "experts rebalanced in decode": deployments.REBALANCING_GAINS["decode"],
-    **{f"attention over {n} tokens": rate for n, rate in kernels.CAUSAL_RUNS.items()},
-}
-
-
-def test_single_numbers_stand_beside_their_own_words() -> None:
-    found = [*rows(catalog.kernel_table()), *rows(catalog.operation_table())]
-    for words, cited in FACTS.items():
-        (row,) = (row for row in found if row["what"].startswith(words))
-        assert shows(row["measured"], cited), words
-    seen = sum(any(map(row["what"].startswith, FACTS)) for row in found)
-    assert seen >= len(found) - 6  # gains of prefill and drafts, rates of users

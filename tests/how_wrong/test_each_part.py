@@ -104,6 +104,13 @@ def test_a_bar_of_trust_is_a_mean_and_a_diamond_the_worst_server() -> None:
                 of.setdefault(row.server, []).append(float(each))
             assert bar.get_width() == pytest.approx(off.mean())
             assert worst == pytest.approx(max(map(fmean, of.values())))
+    loads: dict[tuple[str, int, int], int] = {}
+    for row in dense_rows():
+        key = (row.server, row.prompt_len, row.output_len)
+        loads[key] = loads.get(key, 0) + 1
+    inside = {key: many - 2 for key, many in loads.items() if many > 2}
+    counts = [sum(inside.values()), len({server for server, *_ in inside}), 968]
+    assert numbers(pictures.trust().sentence)[:3] == counts
     title = numbers(pictures.trust().title)
     assert title[:2] == [
         pytest.approx(said[2], abs=0.51),
