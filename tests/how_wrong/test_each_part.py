@@ -13,7 +13,7 @@ from llmserve_lab.how_wrong.page import charts, controls, pictures, tables
 from llmserve_lab.how_wrong.record import record, row_errors, validated
 from llmserve_lab.validation import dense_rows
 from tests.each import alive, live, numbers, rows, step
-from tests.how_wrong.anew import errors, first, mean
+from tests.how_wrong.anew import KINDS, errors, first, mean
 from tests.page import drawn, seen
 
 FOLDS = "how_wrong.leave_one_group_out"
@@ -193,7 +193,7 @@ def test_readouts_of_the_points_lie_as_their_names_say(kind: str) -> None:
     (option,) = (o for o in controls.KINDS if controls.KINDS[o] == kind.lower())
     for left, label in controls.LEFT.items():
         known = figure.values(kind=option, left=left)
-        own = [abs(each) for each in errors(kind.lower(), label)]  # type: ignore[arg-type]
+        own = [abs(each) for each in errors(KINDS[kind], label)]
         assert known["mean_error"] == pytest.approx(fmean(own), abs=0.06)
         assert known["median_error"] == pytest.approx(float(np.median(own)), abs=0.06)
         assert known["mean_low"] < known["mean_error"] < known["mean_high"]

@@ -52,6 +52,7 @@ def test_blocks_of_the_storm_are_those_that_the_lanes_need() -> None:
             inks = [row["ink"] for row in sorted(held, key=lambda row: row["x"])]
             assert {ink: inks.count(ink) for ink in {*inks} - {free}} == want
             assert len(held) == BLOCKS
+            assert inks == sorted(inks), "A's first, and the free ones last"
             assert all(row["text"] == row["ink"].replace(free, "") for row in held)
 
 
