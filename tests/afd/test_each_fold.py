@@ -17,6 +17,7 @@ import pytest
 
 from llmserve_lab.afd.experiments.replications import study
 from llmserve_lab.afd.page import stills
+from llmserve_lab.afd.page.controls import LABELS
 from llmserve_lab.afd.simulation.bundle import ascend
 from llmserve_lab.page.still import StaticFigure
 from tests.each import agrees, numbers, stored
@@ -48,8 +49,9 @@ def test_each_coefficient_has_its_name_its_unit_and_what_it_is_paid_for() -> Non
         slope, kind = name.split("_")
         each = {"attn": "token"}.get(kind, "request")
         assert row["unit"] == (f"cycle/{each}" if slope == "a" else "cycle")
-        assert row["time"].startswith("Round trip" if name == "b_comm" else words[kind])
-        assert row["time"].endswith(f"per {each}" if slope == "a" else "fixed")
+        for said in (row["time"], LABELS[name]):  # of the bench's knobs, too
+            assert said.startswith("Round trip" if name == "b_comm" else words[kind])
+            assert said.endswith(f"per {each}" if slope == "a" else "fixed")
         assert agrees(row["fitted"], 1e6 * ascend()[name])
 
 

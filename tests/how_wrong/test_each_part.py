@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.page import charts, controls, pictures, tables
+from llmserve_lab.how_wrong.page import charts, controls, pictures, playground, tables
 from llmserve_lab.how_wrong.record import record, row_errors, validated
-from llmserve_lab.validation import dense_rows
+from llmserve_lab.validation import achieved, dense_rows
 from tests.each import alive, live, numbers, rows, step
 from tests.how_wrong.anew import KINDS, errors, first, mean
 from tests.page import drawn, seen
@@ -203,3 +203,17 @@ def test_readouts_of_the_points_lie_as_their_names_say(kind: str) -> None:
     stored_as = 100 * record()["switches"][key][kind == "TTFT"]
     assert error == pytest.approx(stored_as, abs=0.06)
     assert ladder[f"{kind.lower()}_low"] < error < ladder[f"{kind.lower()}_high"]
+
+
+def test_a_point_of_the_bench_has_the_ink_of_its_model() -> None:
+    """As many as there are rows of it; all together lean as the sentence says."""
+    (panel,) = drawn.panels(lambda: playground.picture(achieved()))
+    models, clients = (playground.sample().label(a) for a in ("model", "clients"))
+    every = list[float]()
+    for line in (each for each in panel.lines if each.get_label() in BACK):
+        own = models == BACK[line.get_label()]
+        assert list(line.get_xdata()) == list(clients[own])
+        every += list(map(float, line.get_ydata()))
+    said = numbers(playground.picture(achieved()).sentence)
+    assert said[:3] == pytest.approx([mean(every), fmean(every), len(models)], abs=0.06)
+    assert len(every) == len(models)
