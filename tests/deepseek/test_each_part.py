@@ -10,7 +10,7 @@ from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import scored
 from llmserve_lab.deepseek.evaluation.group_size import fits_beside_buffers, rate_with
 from llmserve_lab.deepseek.model.setup import setup
-from llmserve_lab.deepseek.page import evidence, group, stills
+from llmserve_lab.deepseek.page import evidence, group, playground, stills
 from tests.deepseek.twins import twin
 from tests.each import live, numbers
 from tests.page import drawn, seen
@@ -142,3 +142,19 @@ def test_words_beside_a_run_point_at_that_run() -> None:
                      and (kind == evidence.BLIND or r.kind == kind))  # fmt: skip
         assert sorted(map(tuple, line.get_xydata())) == [pytest.approx(o) for o in own]
         assert (line.get_markerfacecolor() == "none") == (kind == evidence.BLIND)
+
+
+KNOBS = {
+    "device": "GPU", "n_gpus": "GPUs in the group", "network": "network",
+    "model": "model",
+    "batch": "requests on a GPU", "context": "tokens in cache", "overlap": "overlap",
+    "kernels": "shares of the peaks", "balance": "balancedness",
+    "n_redundant": "redundant experts", "n_draft": "tokens drafted",
+    "kept": "each kept if",
+}  # fmt: skip
+
+
+def test_a_knob_of_the_bench_is_called_after_what_it_turns() -> None:
+    knobs = playground.bench().knobs
+    assert set(knobs) == set(KNOBS)
+    assert all(knob.label.startswith(KNOBS[name]) for name, knob in knobs.items())

@@ -217,3 +217,12 @@ def test_a_point_of_the_bench_has_the_ink_of_its_model() -> None:
     said = numbers(playground.picture(achieved()).sentence)
     assert said[:3] == pytest.approx([mean(every), fmean(every), len(models)], abs=0.06)
     assert len(every) == len(models)
+
+
+def test_the_strip_of_the_points_is_as_wide_as_the_sentence_says() -> None:
+    """From four fifths to five quarters."""
+    figure = live("how_wrong.residuals")
+    said = figure.sentence if isinstance(figure.sentence, str) else str(figure.sentence)
+    assert "a factor of 1¼ to either side" in said
+    spec = str(figure.spec)
+    assert "'1.25'" in spec and "'1 / 1.25'" in spec

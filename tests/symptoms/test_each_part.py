@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from llmserve_lab.engine import Report
 from llmserve_lab.symptoms import measured
 from llmserve_lab.symptoms.cases import case
-from llmserve_lab.symptoms.page import boards, figures, promql
+from llmserve_lab.symptoms.page import boards, figures, promql, tree
 from llmserve_lab.symptoms.served import WatchedRun
+from llmserve_lab.symptoms.triage import Branch, Leaf
 from llmserve_lab.validation import dense_rows
 from tests.each import agrees, numbers, rows, stored
 from tests.page import drawn, seen
@@ -248,3 +250,26 @@ def test_every_panel_of_a_dashboard_has_the_number_of_its_run() -> None:
             if row["panel"] in PANEL:
                 want = PANEL[row["panel"]](report(of.key, cause))
                 assert close(row["panel"], row["now"], want), (who, row["panel"])
+
+
+def test_of_each_question_yes_leads_to_its_cause_and_no_to_the_next() -> None:
+    """In the text, where yes is indented, and in the drawing, side by side."""
+    shown = tree.first_measurement()
+    lines, html = repr(shown).splitlines(), shown._repr_html_()
+    of, branches, at = shown.root, 0, 1
+    while isinstance(of, Branch):
+        branches += 1
+        assert lines[at].startswith(of.words)
+        if isinstance(of.yes, Leaf):
+            assert lines[at + 1].strip().startswith(f"→ {of.yes.cause}: ")
+        else:
+            assert lines[at + 1] == f"    {of.yes.words} ({of.yes.metric})"
+        here = html.index(escape(of.words))
+        first = of.yes.cause if isinstance(of.yes, Leaf) else of.yes.words
+        assert here < html.index("yes →", here) < html.index(escape(first), here)
+        assert html.index(escape(first), here) < html.index("no ↓", here)
+        at += 1
+        while lines[at].startswith("    "):
+            at += 1
+        of = of.no
+    assert lines[at] == f"→ {of.cause}: {of.remedy}" and "yes ↓" not in html
