@@ -256,9 +256,9 @@ def test_of_each_question_yes_leads_to_its_cause_and_no_to_the_next() -> None:
     """In the text, where yes is indented, and in the drawing, side by side."""
     shown = tree.first_measurement()
     lines, html = repr(shown).splitlines(), shown._repr_html_()
-    of, branches, at = shown.root, 0, 1
+    of: Branch | Leaf = shown.root
+    at = 1
     while isinstance(of, Branch):
-        branches += 1
         assert lines[at].startswith(of.words)
         if isinstance(of.yes, Leaf):
             assert lines[at + 1].strip().startswith(f"→ {of.yes.cause}: ")
