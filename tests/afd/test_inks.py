@@ -12,6 +12,7 @@ from llmserve_lab.afd.experiments.replications import Study, study
 from llmserve_lab.afd.page import panels, stills
 from llmserve_lab.page.step.figure import StepFigure
 from tests.page import drawn
+from tests.page.test_chart_numbers import shown
 
 MOST = 12
 
@@ -90,3 +91,26 @@ def test_the_legend_calls_a_wait_late_only_where_another_machine_works() -> None
             work = {n for n, _, s, e in rows if n in machines and s <= at < e}
             is_late = lane in machines and 0 < len(work) < len(machines)
             assert ink == (late if is_late else empty), (m, lane, at)
+
+
+STANDS = {  # what a word beside an upright line stands for, by figure
+    "afd.throughput": {"best r, paper": "ratio_best", "best r, loop": "ratio_pipeline"},
+    "afd.idle": {"ratio r": "af_ratio", "best r, loop": "ratio_pipeline"},
+}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"n_batches": 3.0}, {"wire": "10 times slower"}]
+)
+@pytest.mark.parametrize("name", STANDS)
+def test_an_upright_line_stands_at_the_ratio_that_its_word_is_the_name_of(
+    name: str, changes: dict[str, Any]
+) -> None:
+    seen = shown(name, changes)
+    words = {text: x for text, x, _ in seen.words if text in STANDS[name]}
+    assert set(words) == set(STANDS[name])
+    rules = {mark["x"] for mark in drawn.marks(seen.figure, "rule", **changes)}
+    for text, signal in STANDS[name].items():
+        beside = min(rules, key=lambda x: abs(x - words[text]))
+        ratio = seen.at("x", beside, log=True)
+        assert ratio == pytest.approx(seen.known[signal], rel=0.02), text

@@ -1,7 +1,10 @@
 """What the figures show is what was stored, and nothing of it is impossible."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -19,7 +22,26 @@ from llmserve_lab.disaggregation.goodput import ENOUGH
 from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.workloads import azure
+from tests.each import numbers
 from tests.page import drawn, seen
+
+
+@cache
+def opening() -> tuple[StaticFigure, Any, Any]:
+    """The bench as it opens: its picture, what is drawn in it, and the run."""
+    ran, runs_, made = playground.run, list[Any](), list[StaticFigure]()
+
+    def run(**knobs: Any) -> Any:
+        runs_.append(ran(**knobs))
+        return runs_[-1]
+
+    def make() -> StaticFigure:
+        made.append(playground.opening())
+        return made[-1]
+
+    with mock.patch.object(playground, "run", run):
+        (panel,) = drawn.panels(make)
+    return made[0], panel, runs_[0]
 
 
 def test_the_hour_is_the_published_one() -> None:
@@ -66,7 +88,7 @@ def test_a_step_log_sums_to_the_stored_run() -> None:
         stills.hour,
         stills.signals,
         search_map.fates,
-        lambda: playground.opening(),
+        lambda: opening()[0],
         lambda: stills.whole_day(13),
     ],
 )
@@ -118,7 +140,7 @@ def test_a_bar_has_the_ink_of_its_cold_start() -> None:
 
 def test_no_two_pictures_share_a_name() -> None:
     """The bench's own picture is not that of the half hour."""
-    opens = playground.opening()
+    opens, *_ = opening()
     assert opens.name not in {stills.signals().name, stills.hour().name}
     assert "ten minutes" in opens.title
 
@@ -163,3 +185,15 @@ def test_counters_of_replicas_are_the_bars_over_that_minute() -> None:
                 assert known[f"replicas that {does}"] == bars
             paid_min += len(over)
             assert known["GPU-hours paid so far"] == f"{paid_min / 60:.2f}"
+
+
+def test_bars_of_the_bench_are_the_replicas_that_its_run_had() -> None:
+    """What starts stands on what serves; the share and the hours are the run's, too."""
+    picture, panel, of = opening()
+    stairs = {p.get_label(): p.get_data() for p in panel.patches}
+    assert list(stairs["serve"].values) == [each.ready for each in of.minutes]
+    start = stairs["start"].values - stairs["start"].baseline
+    assert list(start) == [each.starting for each in of.minutes]
+    percent, hours = numbers(picture.sentence)
+    assert percent == pytest.approx(100 * of.kept(triangle.LEVEL), abs=0.51)
+    assert hours == pytest.approx(of.replica_s / 3600, abs=0.0051)

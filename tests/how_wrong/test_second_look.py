@@ -14,6 +14,7 @@ from llmserve_lab.how_wrong.pairs import (
     cache_requests,
     closed_loop,
     first_tokens,
+    first_tokens_between,
     full_cache,
     fullest,
     shifted,
@@ -180,3 +181,9 @@ def test_biases_of_models_cancel_in_their_sum() -> None:
     pooled = bias("tpot", "model")
     assert total / len(dense_rows()) == pytest.approx(pooled, abs=1e-4)
     assert all(abs(fold.bias) > 5 * abs(pooled) for fold in found)
+
+
+def test_the_predicted_first_token_jumps_where_the_prose_says() -> None:
+    clients, seconds = first_tokens_between()
+    jump = next(i for i in range(1, len(clients)) if seconds[i] > 3 * seconds[i - 1])
+    assert clients[jump - 1] < 51 <= clients[jump] + 1  # "about 50, there it bends"

@@ -6,14 +6,16 @@ their numbers. The measured ones are worked out here from what was published alo
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
 
 from llmserve_lab.catalog.evidence.packing import UNPADDED
 from llmserve_lab.catalog.evidence.speculation import BATCH_RUNS, HEAD_RUNS
-from llmserve_lab.how_wrong import example
+from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.pairs import fullest
+from tests.each import numbers, stored
 from tests.page import drawn, seen
 from tests.page.seen import notes
 from tests.page.stills import STILLS
@@ -81,11 +83,17 @@ def labelled(panel: Any) -> Iterator[Named]:
                 yield words, points, line.get_linestyle(), line.get_markerfacecolor()
 
 
+@cache
+def panel_of(still: str) -> Any:
+    """The one panel of a still, which takes seconds to draw."""
+    (panel,) = drawn.panels(STILLS[still])
+    return panel
+
+
 @pytest.mark.parametrize("still", WHERE)
 def test_what_is_called_measured_lies_where_it_was_published(still: str) -> None:
     many, of = WHERE[still]
-    (panel,) = drawn.panels(STILLS[still])
-    found = list(labelled(panel))
+    found = list(labelled(panel_of(still)))
     measured = [each for each in found if MEASURED.search(each[0])]
     assert len(measured) == len({words for words, *_ in measured}) == many
     for words, points, *_ in measured:
@@ -121,3 +129,55 @@ def test_every_still_with_the_word_was_read() -> None:
         )
     }
     assert called == {*WHERE, *AXES, *BARS}
+
+
+def test_lines_of_a_band_have_the_inks_of_their_names() -> None:
+    """Widest the book's band, then the engine's factor, then what is predicted."""
+    panel = panel_of("how_wrong.pictures.band")
+    inks = {t.get_text(): seen._name(t.get_color()) for t in panel.texts}
+    lines = drawn.lines(panel)
+    book = inks["book’s band"]
+    assert book == inks["predicted"] != inks["vLLM’s factor"]
+    high, made = sorted(lines[book], key=lambda line: -line[0][1])
+    ((*engine,),) = lines[inks["vLLM’s factor"]]
+    assert all(
+        h > f > m for (_, h), (_, f), (_, m) in zip(high, engine, made, strict=True)
+    )
+    shown = {
+        line["quantity"]: line for line in stored("how_wrong", "Plans for the same")
+    }
+    for plan, points in (("book’s band", high), ("vLLM’s factor", engine)):
+        clients = int(shown["clients"][plan])
+        (longest,) = (y for x, y in points if x == clients)
+        ms, factor = numbers(shown["TPOT, ms, × factor"][plan])
+        assert longest == pytest.approx(ms * factor, rel=2e-3)
+        assert str(clients) in inks
+    (promise,) = (t for t in panel.texts if t.get_text().startswith("promise"))
+    levels = [
+        line for points in lines[seen._name(promise.get_color())] for line in points
+    ]
+    assert {y for _, y in levels} == {1e3 * decision.TPOT_S}
+    assert numbers(promise.get_text()) == [1e3 * decision.TPOT_S]
+    uprights = {p.vertices[0][0] for c in panel.collections for p in c.get_paths()
+                if len(p.vertices) == 2}  # fmt: skip
+    assert uprights == {
+        int(shown["clients"][p]) for p in ("book’s band", "vLLM’s factor")
+    }
+
+
+def test_lines_of_the_end_of_the_cache_have_the_inks_of_their_names() -> None:
+    """By the table beside it: what is predicted, and what with an endless cache."""
+    panel = panel_of("how_wrong.pictures.end_of_the_cache")
+    inks = {
+        " ".join(t.get_text().split()): seen._name(t.get_color()) for t in panel.texts
+    }
+    unit = {"ms": 1e-3, "s": 1.0}
+    heads = {"measured": "measured", "predicted": "predicted",
+             "predicted, endless cache": "endless"}  # fmt: skip
+    assert set(inks) == set(heads)
+    for words, head in heads.items():
+        ((points),) = drawn.lines(panel)[inks[words]]
+        for line in stored("how_wrong", "TTFT of Llama-3.1-70B"):
+            want = numbers(line[head])[0] * unit[line[head].split()[-1]]
+            (there,) = {y for x, y in points if x == int(line["clients"])}
+            assert there == pytest.approx(want, rel=6e-3), words
