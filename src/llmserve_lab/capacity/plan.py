@@ -61,7 +61,6 @@ def plan(model: ModelShape, gpu: Accelerator, asked: ServerDemand) -> SizingPlan
     of_type(Accelerator, gpu=gpu)
     of_type(ServerDemand, asked=asked)
     precision = stored_in(model, asked.precision)
-    gpu.peak(precision)
     if model.max_context is not None and asked.length > model.max_context:
         raise ValueError(
             f"prompt + answer must be at most the {model.max_context:,} tokens that "
