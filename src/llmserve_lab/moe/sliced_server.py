@@ -108,12 +108,12 @@ def shared_room(tokens: float) -> int:
 
 
 def gap_s() -> float:
-    """What a kernel takes beside its work, by the book's fit to servers of mixtures."""
+    """Seconds of a kernel beside its work, fitted to servers of mixtures."""
     return served_constants().kernel_s
 
 
 def kernels() -> float:
-    """Kernels of a layer; what sends rows or sums is counted apart in this chapter."""
+    """Kernels of a layer, without what sends."""
     return layer_kernels(DEEPSEEK, precision="fp8", tp=1)
 
 

@@ -18,9 +18,7 @@ from llmserve_lab.validation.served import PART
 
 __all__ = [
     "R1",
-    "blind_error",
     "counted_error",
-    "deepseek_error",
     "floor_s",
     "gap_s",
     "gaps_s",
@@ -31,7 +29,7 @@ __all__ = [
     "predicted_crowd_s",
     "predicted_s",
     "profiled_s",
-]  # fmt: skip
+]
 NODE = 8.0  # GPUs of one server
 R1 = "deepseek-ai/DeepSeek-R1-0528"
 CROWD = 64  # requests of the opening
@@ -111,16 +109,10 @@ def predicted_s() -> dict[str, float]:
     }
 
 
-def blind_error() -> float:
-    """Mean error of TPOT of servers of three other mixtures, predicted blind."""
-    return float(record()["experts"]["blind"]["all"]["tpot"]["mean"])
+def counted_error() -> float:
+    """Mean error of TPOT on DeepSeek-R1's servers, constants fitted to others.
 
-
-def deepseek_error() -> float:
-    """That of servers of DeepSeek-R1, the shape of DeepSeek-V3; all but a bias."""
-    return float(record()["second trial"]["dense"][R1]["tpot"]["mean"])
-
-
-def counted_error(model: str = "all") -> float:
-    """The same with kernels counted, constants fitted without the model: all runs."""
-    return float(record()[PART]["model left out"][model]["tpot"]["mean"])
+    It has the shape of DeepSeek-V3. The form of the prediction is that of
+    :mod:`llmserve_lab.validation.served_cost`, which counts kernels as here.
+    """
+    return float(record()[PART]["model left out"][R1]["tpot"]["mean"])

@@ -10,7 +10,7 @@ import numpy as np
 from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong.wording import per_cent, with_ends
 from llmserve_lab.page.table import Table
-from llmserve_lab.validation.blind import blind_errors, blind_rows
+from llmserve_lab.validation.blind import blind_rows
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import GOAL, OPENED, SHAPES
 from llmserve_lab.validation.kernel_fit import EACH
@@ -23,7 +23,7 @@ from llmserve_lab.validation.third_trial import KNOWN, NEW
 
 __all__ = [
     "GOAL", "KNOWN", "NEW", "SHAPES", "blind", "constants", "crossed",
-    "dense_constants", "experts", "kernel_s", "kernels", "latest", "score", "served",
+    "experts", "kernel_s", "kernels", "latest", "score", "served",
     "third", "tried",
 ]  # fmt: skip
 FIRST, SECOND, THIRD = "experts", "second trial", "third trial"
@@ -81,18 +81,13 @@ def kernel_s() -> float:
 
 
 def served(name: str = EACH) -> Mapping[str, Any]:
-    """TPOT's score of what the book predicts mixtures with, each model left out.
+    """TPOT's score of served mixtures, each model left out.
 
     Raises:
         KeyError: the record has no such score.
     """
     found: Mapping[str, Any] = record()[PART]["model left out"][name]["tpot"]
     return found
-
-
-def dense_constants() -> float:
-    """Mean error of TPOT of the constants of dense models on the same runs."""
-    return float(np.abs(blind_errors("tpot")).mean())
 
 
 def kernels() -> tuple[float, float]:
