@@ -225,19 +225,6 @@ def test_why_there_is_no_choice() -> None:
     assert "TP8: 679 GB of weights do not fit into 612 GB" in text(nowhere)
 
 
-def test_a_mixture_in_four_bits_is_planned_where_nothing_computes_in_four() -> None:
-    """gpt-oss-120b on H100: its checkpoint fits, and a band stands beside its TPOT."""
-    found = of(replace(USUAL, precision="fp4", rate=None), "gpt-oss-120b")
-    (group,) = (each for each in found.groups if each.tp == 2)
-    experts, rest = 114.7e9, 2.1e9  # parameters, in 4 bits and a scale, and in 16
-    assert group.weight_bytes == pytest.approx(experts * 4.5 / 8 + 2 * rest, rel=0.01)
-    assert isinstance(group.tpot_band, Band) and "gpt-oss" in group.tpot_band.regime
-    said = text(found)
-    assert "eight bits at least" in said and "eight bits" not in text(of())
-    with pytest.raises(LookupError, match="precision must be one of"):
-        of(replace(USUAL, precision="fp7"), "gpt-oss-120b")
-
-
 REFUSED = {
     "--prompt 0": "prompt must be at least 1 token, got 0",
     "--answer 1": "answer must be at least 2 token, got 1",

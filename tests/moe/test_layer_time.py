@@ -241,13 +241,6 @@ def test_a_measured_server_is_nearly_as_slow_as_the_opening_says() -> None:
     assert said / run.tpot_s - 1 == pytest.approx(0.04, abs=0.01)
 
 
-def test_gaps_are_a_kernel_s_time_for_each_of_a_layer_s_parts() -> None:
-    """Norms, projections, attention, router and experts, one by one, in eight bits."""
-    grouped, mixture, latent, quantised = 5, 8, 6, 4
-    count = 61 * (grouped + mixture + latent + quantised)
-    assert token_time.gaps_s() == pytest.approx(count * token_time.gap_s())
-
-
 def test_two_more_servers_hardly_help_three_requests() -> None:
     """The busiest of many GPUs reads a few experts whatever their number."""
     reads = [grouped_router.busiest_reads(3, gpus) for gpus in (8, 16, 32)]

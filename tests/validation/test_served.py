@@ -159,6 +159,7 @@ def test_how_a_band_came_about_is_said_and_not_called_blind() -> None:
     assert "fitted without its model" in found.how and "in view" in found.how
 
 
+@pytest.mark.long
 def test_bands_tried_on_a_sample_hold_what_they_are_made_to_hold() -> None:
     """Trials of a few runs, by the same code that writes the record."""
     quick = [row for row in blind_rows() if "GLM-5" not in row.model]

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from llmserve_lab.validation.constants import ServingConstants
-from llmserve_lab.validation.placed import Placed
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.unit_work import bytes_per_weight, speedup
 
 # What has four bits, by the model's key and the precision of its checkpoint. Sources:
@@ -49,7 +49,7 @@ class DevicePart(NamedTuple):
     routed: bool
 
 
-def parts(row: Placed) -> Iterator[DevicePart]:
+def parts(row: OnDevices) -> Iterator[DevicePart]:
     """What each device of the row's group reads, tensor by tensor, in its precision.
 
     The embedding table is not among them, unless it is the LM head as well. That is
@@ -70,7 +70,7 @@ def parts(row: Placed) -> Iterator[DevicePart]:
         )
 
 
-def read_bytes(row: Placed, *, routed: bool) -> float:
+def read_bytes(row: OnDevices, *, routed: bool) -> float:
     """Bytes that a device holds and may read: of the routed experts, or of the rest."""
     return sum(
         each.params * bytes_per_weight(each.precision)
@@ -79,7 +79,7 @@ def read_bytes(row: Placed, *, routed: bool) -> float:
     )
 
 
-def row_s(row: Placed, reached: ServingConstants, *, routed: bool) -> float:
+def row_s(row: OnDevices, reached: ServingConstants, *, routed: bool) -> float:
     """Seconds of a row's products on a device: with its experts, or with the rest."""
     flops_16 = float(row.accelerator.peak("bf16")) * reached.compute
     seconds = 0.0

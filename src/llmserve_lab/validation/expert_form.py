@@ -27,7 +27,7 @@ from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.experts import expert_cost
 from llmserve_lab.validation.exposure import Exposures, exposures_of_all
 from llmserve_lab.validation.extra_fit import ExtraConstants
-from llmserve_lab.validation.placed import Placed
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.prediction import Predictor, Times
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import Floats
@@ -62,13 +62,13 @@ SLOPES = (
 DENSE = ExpertConstants(layer_s=0.0, products=1.0)  # nothing of the kind
 
 
-def kept_of(row: Placed) -> CacheLayers | None:
+def kept_of(row: OnDevices) -> CacheLayers | None:
     """What the layers of the row's model keep, where not all of them keep all."""
     return CACHE_LAYERS.get(row.shape.key)
 
 
 def mended_cost(
-    row: Placed,
+    row: OnDevices,
     reached: ServingConstants,
     extra: ExpertConstants,
     *,
@@ -95,7 +95,7 @@ def mended_cost(
     )
 
 
-def layers_of_choice(row: Placed) -> float:
+def layers_of_choice(row: OnDevices) -> float:
     """Layers, each counted by the experts that a row chooses, eight of them as one.
 
     Raises:

@@ -28,7 +28,7 @@ from llmserve_lab.checks import key_of, one_of
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.constants import ServingConstants, achieved
 from llmserve_lab.validation.exposure import exposures_of
-from llmserve_lab.validation.placed import Placed
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.prediction import KINDS, Kind, Times, errors
 from llmserve_lab.validation.protocol import cached_bytes, protocol_of
 from llmserve_lab.validation.rows import (
@@ -138,7 +138,7 @@ def stored_runs() -> tuple[MeasuredRow, ...]:
 
 
 def expert_cost(
-    row: Placed,
+    row: OnDevices,
     reached: ServingConstants,
     *,
     read: Read = "touched",

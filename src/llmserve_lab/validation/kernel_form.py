@@ -29,7 +29,7 @@ from llmserve_lab.validation.expert_form import DENSE, MendedPredictor, mended_c
 from llmserve_lab.validation.exposure import Exposures
 from llmserve_lab.validation.extra_fit import ExtraConstants
 from llmserve_lab.validation.latent_form import latent_cost, latent_exposures
-from llmserve_lab.validation.placed import Placed
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.prediction import Times
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import BYTES_16, Floats
@@ -69,7 +69,7 @@ class KernelConstants(ExtraConstants):
     products: float
 
 
-def kernels_of(row: Placed) -> float:
+def kernels_of(row: OnDevices) -> float:
     """Kernels of a layer on each device of the row's group, a mean over the layers."""
     return layer_kernels(row.shape, precision=row.precision, tp=row.tp)
 
@@ -92,7 +92,7 @@ def layer_kernels(shape: ModelShape, *, precision: str, tp: int) -> float:
     return count + QUANTISED.get(precision, 0)
 
 
-def state_s(row: Placed, reached: ServingConstants) -> float:
+def state_s(row: OnDevices, reached: ServingConstants) -> float:
     """Seconds in which a device reads and writes one request's matrices, if any."""
     if not isinstance(row.shape, HybridShape):
         return 0.0
@@ -100,7 +100,7 @@ def state_s(row: Placed, reached: ServingConstants) -> float:
     return state_bytes / (float(row.accelerator.hbm_bw) * reached.memory)
 
 
-def state_bytes_each(row: Placed) -> float:
+def state_bytes_each(row: OnDevices) -> float:
     """Bytes of a number of a matrix: 16 bits where the weights have fewer, or 32.
 
     InferenceX's scripts say so of FP8 and FP4, and 32 bits are the model's own.
@@ -146,5 +146,5 @@ class KernelPredictor(MendedPredictor):
         return self._times({**has, **changed}, reached)
 
 
-def _is_latent(row: Placed) -> bool:
+def _is_latent(row: OnDevices) -> bool:
     return isinstance(row.shape.attention, LatentAttention)

@@ -27,7 +27,7 @@ from llmserve_lab.validation.expert_form import (
 )
 from llmserve_lab.validation.exposure import Exposures, exposures_of, seen
 from llmserve_lab.validation.latent_rows import latent_of, token_bytes
-from llmserve_lab.validation.placed import Placed
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.protocol import SHORTEST, cached_bytes
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import Floats, speedup
@@ -55,7 +55,7 @@ class Weighed:
 
 
 def weighed(
-    row: Placed,
+    row: OnDevices,
     reached: ServingConstants | None = None,
     *,
     kv_bytes: float | None = None,
@@ -155,7 +155,7 @@ def _near_decodes(record: IterationRecord, limit: int) -> tuple[float, float]:
 
 
 def latent_cost(
-    row: Placed,
+    row: OnDevices,
     reached: ServingConstants,
     extra: ExpertConstants,
     *,

@@ -19,7 +19,7 @@ from llmserve_lab import catalog
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.checks import positive
 from llmserve_lab.engine import Chunked, ContinuousWithBudget, Policy, Request
-from llmserve_lab.validation.placed import Placed
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import BYTES_16, weight_bytes
 
@@ -79,7 +79,7 @@ def protocol_of(row: MeasuredRow) -> Protocol:
     return _MAKERS[row.engine](row)
 
 
-def cached_bytes(row: Placed, kv_bytes: float | None) -> float:
+def cached_bytes(row: OnDevices, kv_bytes: float | None) -> float:
     """Bytes of a cached number: ``kv_bytes``, or what a row's engine was told.
 
     Raises:

@@ -35,7 +35,7 @@ from llmserve_lab.validation.kernel_form import (
     state_s,
 )
 from llmserve_lab.validation.latent_form import latent_cost, weighed
-from llmserve_lab.validation.placed import Placement
+from llmserve_lab.validation.on_devices import ModelOnDevices
 from llmserve_lab.validation.protocol import BYTES_8
 from llmserve_lab.validation.served import served_constants
 from llmserve_lab.validation.unit_work import BYTES_16
@@ -75,7 +75,7 @@ def mixture_cost(
         raise ValueError(f"shape must be of a mixture of experts, got {shape.name}")
     reached, extra = reached or achieved(), extra or served_constants()
     stored = stored_in(shape, precision)
-    place = Placement(shape=shape, accelerator=gpu, precision=stored, tp=tp)
+    place = ModelOnDevices(shape=shape, accelerator=gpu, precision=stored, tp=tp)
     kv_bytes = cache_bytes(stored) if kv_bytes is None else kv_bytes
     joined = link or (catalog.link(gpu.scale_up) if tp > 1 else None)
     known = _group(place, joined, kv_bytes)  # refuses what cannot be cut or joined
@@ -102,7 +102,7 @@ def mixture_cost(
     return _attending(cost, place, reached, kv_bytes)
 
 
-def _group(place: Placement, link: Link | None, kv_bytes: float) -> IterationCost:
+def _group(place: ModelOnDevices, link: Link | None, kv_bytes: float) -> IterationCost:
     """What does not depend on constants: memory, and the cache of a token."""
     shape, tp = place.shape, place.tp
     cost = IterationCost.of(
@@ -116,7 +116,7 @@ def _group(place: Placement, link: Link | None, kv_bytes: float) -> IterationCos
     return replace(cost, kv_bytes_per_token=shape.kv_bytes_per_token(kv_bytes))
 
 
-def _held_bytes(place: Placement) -> float:
+def _held_bytes(place: ModelOnDevices) -> float:
     """Bytes of the weights on all devices, the embedding table in 16 bits among them.
 
     A tied table is the LM head, too, and stored once.
@@ -127,7 +127,9 @@ def _held_bytes(place: Placement) -> float:
     return place.tp * read + table * BYTES_16
 
 
-def _sent_s(place: Placement, link: Link | None, reached: ServingConstants) -> float:
+def _sent_s(
+    place: ModelOnDevices, link: Link | None, reached: ServingConstants
+) -> float:
     """Seconds in which a row goes over the link, in 16 bits."""
     if link is None or place.tp == 1:
         return 0.0
@@ -138,7 +140,10 @@ def _sent_s(place: Placement, link: Link | None, reached: ServingConstants) -> f
 
 
 def _attending(
-    cost: IterationCost, place: Placement, reached: ServingConstants, kv_bytes: float
+    cost: IterationCost,
+    place: ModelOnDevices,
+    reached: ServingConstants,
+    kv_bytes: float,
 ) -> IterationCost:
     """The cost with what attention really sees, as a line in an iteration's sums."""
     if isinstance(place.shape.attention, LatentAttention):

@@ -1,6 +1,6 @@
 """A model on a group of GPUs: what decides how long its iterations take.
 
-A measured row is one, and so is a deployment that nobody has measured.
+A measured row is one, and so is a deployment that was not measured.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from llmserve_lab.checks import key_of, of_type, whole
 
 
 @runtime_checkable
-class Placed(Protocol):
+class OnDevices(Protocol):
     """A shape in a precision on ``tp`` devices of one tensor-parallel group."""
 
     @property
@@ -36,7 +36,7 @@ class Placed(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placement:
+class ModelOnDevices:
     """Such a group, measured or not.
 
     Raises:
