@@ -20,9 +20,11 @@ from llmserve_lab.catalog import (
     machine,
     workload,
 )
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.validation.bands import Predicted
+from llmserve_lab.validation.served_cost import mixture_cost
 
 MODEL, DEVICE = "llama-3.1-8b", "h100-sxm"
 FITTED = "fitted to servers"  # the default machine, beside those of the catalog
@@ -72,14 +74,19 @@ def served_by(
 ) -> IterationCost:
     """A model on a GPU, fitted to servers that were measured.
 
-    Weights and cache are in ``precision``, BF16 by default. On ``tp`` GPUs of one
+    A mixture of experts is priced in a form of its own, with two constants more
+    (:mod:`.validation.served_cost`). Weights and cache are in ``precision``, BF16 by
+    default; the cache of a mixture in eight bits at least. On ``tp`` GPUs of one
     tensor-parallel group the bytes of the all-reduces go over ``link``, by default the
-    one that joins the GPUs of a server. Their latency is in the fitted time of a layer.
+    one that joins the GPUs of a server. Their latency is in the fitted times.
 
     Raises:
-        LookupError: the GPU does not compute in this precision.
+        LookupError: there is no such precision, or the GPU does not compute in it and
+            the model is dense.
         ValueError: the model cannot be cut for ``tp`` GPUs, or the link joins fewer.
     """
+    if isinstance(shape.ffn, MoeFfn):
+        return mixture_cost(shape, gpu, tp=tp, link=link, precision=precision)
     fitted = validation.achieved()
     if tp > 1:
         link = link or catalog.link(gpu.scale_up)

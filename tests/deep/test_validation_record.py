@@ -1,4 +1,4 @@
-"""The whole record of the validation, computed again: about four minutes."""
+"""The whole record of the validation, computed again: about six minutes."""
 
 import json
 from dataclasses import replace
@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from llmserve_lab.validation.__main__ import RECORD, apart, written
+from llmserve_lab.validation.blind import TRIALS
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.expert_fit import START, fit_extra, loss
 from llmserve_lab.validation.expert_form import ExpertConstants, MendedPredictor
 from llmserve_lab.validation.experts import stored_runs
+from llmserve_lab.validation.served import PART
 
 
 def test_the_record_is_what_the_fit_gives_now() -> None:
@@ -30,7 +32,7 @@ def test_the_record_is_what_the_fit_gives_now() -> None:
             assert ends[key] == pytest.approx(pair, rel=5e-3)
     for kind, errors in recorded["errors"].items():
         assert now["errors"][kind] == pytest.approx(errors, abs=2e-3)
-    for part in ("experts", "second trial", "kernels", "third trial", "mixtures"):
+    for part in (*TRIALS, "kernels", PART, "mixtures"):
         assert not [*apart(now[part], recorded[part])]
 
 

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from llmserve_lab.how_wrong.page import expert_tables, other_tables, pictures
 from llmserve_lab.how_wrong.wording import per_cent
@@ -13,6 +14,7 @@ from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import GOAL, SHAPES, stored_runs
 from llmserve_lab.validation.latent_rows import LATENT_SHAPES
 from llmserve_lab.validation.rows import vendored
+from llmserve_lab.validation.served import PART
 from llmserve_lab.validation.third_rows import NEW_SHAPES
 
 LINES = {
@@ -93,6 +95,23 @@ def test_what_the_text_says_of_the_trials() -> None:
     assert crossed < GOAL < expert_tables.score("model left out", "tpot")["mean"]
     least, most = expert_tables.kernels()
     assert least == 13 and most > 2.5 * least
+
+
+def test_what_the_text_says_of_the_form_that_the_book_uses() -> None:
+    """A kernel's time hardly moves; the left-out error is that of the errors' own list.
+
+    It is below the goal, and of a new model the blind score is what to expect.
+    """
+    known = record()[PART]
+    times = [each["kernel_s"] for each in known["constants"].values()]
+    assert max(times) < 1.04 * min(times)
+    assert expert_tables.kernel_s() == known["constants"]["all"]["kernel_s"]
+    shown = expert_tables.served()["mean"]
+    error = np.abs(np.array(known["errors"]["tpot"]))
+    dense = np.concatenate([record()[trial]["errors"]["tpot"] for trial in LINES])
+    assert shown == pytest.approx(error.mean(), rel=1e-3)
+    assert shown < GOAL < expert_tables.third("mended")["mean"] < np.abs(dense).mean()
+    assert "980 of the 1,220" in known["status"]
 
 
 def test_what_the_text_says_of_the_cookbook() -> None:

@@ -126,11 +126,18 @@ def test_with_half_the_tokens_reading_decides_in_the_three_groups_only() -> None
     assert decides == [True, True, True, False, False]
 
 
+def gaps_ms() -> float:
+    """A kernel's time, for those of each layer, from the digits printed."""
+    found = printed("one_gap") * printed("layer_kernels") * printed("all_layers") / 1e3
+    assert printed("gaps") == pytest.approx(found, abs=0.5)
+    return found
+
+
 def test_the_opening_adds_up_and_its_last_column_divides() -> None:
     for crowd in ("alone", "crowd"):
         parts = [printed(f"{name}{crowd}") for name in ("", "rest_", "sent_")]
         gives(sum(parts), f"sum_{crowd}")
-        whole = printed(f"sum_{crowd}") + printed("gap") * printed("all_layers") / 1e3
+        whole = printed(f"sum_{crowd}") + gaps_ms()
         assert printed(f"token_{crowd}") == pytest.approx(whole, abs=0.5)
     gives(printed("most_crowd") / printed("most_alone"), "times_experts")
     gives(printed("rest_crowd") / printed("rest_alone"), "times_rest")
@@ -196,9 +203,9 @@ def test_a_server_in_slices_adds_up_as_it_is_written_out() -> None:
     gives(printed("reduces") * printed("reduce_us") / 1e3, "sliced_sent")
     assert printed("reduces") == 2 * printed("all_layers")
     parts = [printed(f"sliced_{name}") for name in ("experts", "weights", "sent")]
-    gives(sum(parts) + printed("gaps_fine"), "sliced1")
+    gives(sum(parts) + gaps_ms(), "sliced1")
     for shared, crowd in (("shared1", "alone"), ("shared64", "crowd")):
-        whole = printed(f"sum_{crowd}") + printed("gaps_fine")
+        whole = printed(f"sum_{crowd}") + gaps_ms()
         assert printed(shared) == pytest.approx(whole, abs=0.11)
 
 

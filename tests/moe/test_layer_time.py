@@ -232,12 +232,13 @@ def test_the_opening_closes_and_only_experts_grow() -> None:
         assert shown == pytest.approx(printed)
 
 
-def test_a_measured_server_is_slower_than_the_opening_says() -> None:
+def test_a_measured_server_is_nearly_as_slow_as_the_opening_says() -> None:
+    """Without the gaps between kernels it would be a fifth too fast."""
     run = token_time.measured_crowd()
     assert run.ep * run.requests_per_gpu == 64
     said = token_time.predicted_crowd_s()
-    assert sum(token_time.opening_s(64).values()) < said < run.tpot_s
-    assert 1 - said / run.tpot_s == pytest.approx(0.07, abs=0.01)
+    assert sum(token_time.opening_s(64).values()) < 0.8 * run.tpot_s
+    assert said / run.tpot_s - 1 == pytest.approx(0.04, abs=0.01)
 
 
 def test_two_more_servers_hardly_help_three_requests() -> None:

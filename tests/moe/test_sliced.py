@@ -93,3 +93,10 @@ def test_copies_of_all_caches_fill_the_server_six_times_sooner() -> None:
     one = 1200 * ENTRY + 39 * DEEPSEEK.vocab
     assert taken + room * one <= memory < taken + (room + 1) * one
     assert 5.5 < sliced_server.shared_room(1200) / room < 6.5
+
+
+def test_gaps_are_a_kernel_s_time_for_each_of_a_layer_s_parts() -> None:
+    """Norms, projections, attention, router and experts, one by one, in eight bits."""
+    grouped, mixture, latent, quantised = 5, 8, 6, 4
+    count = 61 * (grouped + mixture + latent + quantised)
+    assert token_time.gaps_s() == pytest.approx(count * token_time.gap_s())

@@ -270,5 +270,5 @@ def test_what_cannot_be_fitted_is_refused() -> None:
     with pytest.raises(ValueError, match="start must be above 0 in both"):
         fit_extra(sample(), start=DENSE)
     one = sample().subset(sample().label("model") == sample().rows[0].model)
-    with pytest.raises(ValueError, match="rows must be of two models or more"):
+    with pytest.raises(ValueError, match="rows must have two labels or more"):
         without_model(one)

@@ -183,12 +183,12 @@ def test_the_runs_were_blind_until_they_were_opened() -> None:
     assert not any(row.public for row in stored_runs())
 
 
-def test_a_mixture_gets_its_band_from_blind_errors() -> None:
+def test_a_mixture_gets_its_band_from_runs_of_mixtures() -> None:
     lengths = {"prompt_len": 1024, "output_len": 1024, "tp": 8, "clients": 32}
     here = Setting.on("qwen3-235b-a22b", "h100-sxm", precision="fp8", **lengths)
     found = band("tpot", here)
     assert isinstance(found, Band) and found.n == 60
-    assert "blind" in found.how and "235B" in found.regime
+    assert "in view" in found.how and "235B" in found.regime
     dense = band("tpot", replace(here, total=0.0, params=3e10))
     assert isinstance(dense, Band) and found.high > dense.high
     first = band("ttft", here)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llmserve_lab import running_example
+from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.group import BLOCK, Group
 from llmserve_lab.catalog import Accelerator, ModelShape
 from llmserve_lab.catalog.arguments import stored_in
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import of_type
 from llmserve_lab.formula.text import si
 from llmserve_lab.validation import Setting
@@ -53,7 +54,8 @@ def plan(model: ModelShape, gpu: Accelerator, asked: ServerDemand) -> SizingPlan
     """The plan of a model on a kind of GPU, priced as measured servers reach it.
 
     Raises:
-        LookupError: the GPU does not compute in the precision that is asked for.
+        LookupError: there is no such precision, or the GPU does not compute in it and
+            the model is dense.
         ValueError: the request is longer than the model reads, or a quantized
             checkpoint is asked for without a precision.
     """
@@ -61,7 +63,9 @@ def plan(model: ModelShape, gpu: Accelerator, asked: ServerDemand) -> SizingPlan
     of_type(Accelerator, gpu=gpu)
     of_type(ServerDemand, asked=asked)
     precision = stored_in(model, asked.precision)
-    gpu.peak(precision)
+    # Experts in four bits are widened where nothing computes in four.
+    known = catalog.precision if isinstance(model.ffn, MoeFfn) else gpu.peak
+    known(precision)
     if model.max_context is not None and asked.length > model.max_context:
         raise ValueError(
             f"prompt + answer must be at most the {model.max_context:,} tokens that "

@@ -8,6 +8,7 @@ from typing import Any
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.group import Group, Limit, Operating
 from llmserve_lab.capacity.plan import SizingPlan
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.formula.text import plain, si
 
@@ -29,6 +30,7 @@ NOTES = (
     "A step reads at most one prompt, whole. Weights and cache in one precision.",
     "Errors: predicted / measured - 1, of nine in ten runs like this one.",
 )
+EIGHT = "The cache of a mixture of experts has eight bits at least, as where measured."
 
 
 def text(found: SizingPlan) -> str:
@@ -46,7 +48,8 @@ def text(found: SizingPlan) -> str:
     lines += [f"TP{each.tp}: {each.why}" for each in sizes]
     if outside:
         lines += ["", f"Outside everything measured: {', '.join(outside)}."]
-    return "\n".join([*lines, *NOTES, "", sentence(found)])
+    notes = (*NOTES, EIGHT) if isinstance(found.model.ffn, MoeFfn) else NOTES
+    return "\n".join([*lines, *notes, "", sentence(found)])
 
 
 def sentence(found: SizingPlan) -> str:

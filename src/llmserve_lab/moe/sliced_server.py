@@ -24,8 +24,9 @@ from llmserve_lab.moe.serving import (
     setting,
     stored,
 )
-from llmserve_lab.validation import achieved
+from llmserve_lab.validation.kernel_form import layer_kernels
 from llmserve_lab.validation.room import requests_that_fit
+from llmserve_lab.validation.served import served_constants
 
 NODE = 8.0  # GPUs of one server
 SERVER_GPU = GPUS[1]
@@ -106,6 +107,16 @@ def shared_room(tokens: float) -> int:
     return int(NODE) * cache_room(NODE, tokens, SERVER_GPU)
 
 
+def gap_s() -> float:
+    """Seconds of a kernel beside its work, fitted to servers of mixtures."""
+    return served_constants().kernel_s
+
+
+def kernels() -> float:
+    """Kernels of a layer, without what sends."""
+    return layer_kernels(DEEPSEEK, precision="fp8", tp=1)
+
+
 def gaps_s() -> float:
-    """What dense servers take beside the work in as many layers, by the book's fit."""
-    return DEEPSEEK.n_layers * float(achieved().layer_s)
+    """Seconds of all kernels of an iteration beside their work."""
+    return DEEPSEEK.n_layers * kernels() * gap_s()

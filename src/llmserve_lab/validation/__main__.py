@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.validation import kernel_fit, second_trial, third_trial
-from llmserve_lab.validation.blind import TRIALS
+from llmserve_lab.validation import kernel_fit, second_trial, served, third_trial
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.coverage import coverage
 from llmserve_lab.validation.expert_form import MendedPredictor
@@ -96,8 +95,9 @@ def written() -> str:
         "second trial": second_trial.recorded(),
         "kernels": kernel_fit.recorded(),
         "third trial": third_trial.recorded(),
+        served.PART: served.recorded(),
+        "mixtures": covered(served.all_runs()),
     }
-    parts["mixtures"] = covered(*(parts[trial]["errors"] for trial in TRIALS))
     lines = [
         f"{json.dumps(name)}: {json.dumps(_short(part), ensure_ascii=False)}"
         for name, part in parts.items()

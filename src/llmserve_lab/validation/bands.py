@@ -6,8 +6,9 @@ within which 90 % of them lie, stretched until bands made without a model, an en
 a GPU hold 90 % of what was left out (:mod:`llmserve_lab.validation.coverage`). A
 setting that is far from all rows is outside everything measured, and gets no band.
 
-A mixture of experts has the errors that the same machine, fitted to dense models, made
-on runs of mixtures when they were blind, in three trials (:mod:`.mixtures`).
+A mixture of experts has the errors of its own form (:mod:`.served`) on the 1,220 runs
+of three trials, which are seen by now, its constants fitted without the run's model
+(:mod:`.mixtures`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from llmserve_lab.checks import key_of
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.validation.beyond import reasons, regime
-from llmserve_lab.validation.blind import blind_errors, blind_rows
+from llmserve_lab.validation.blind import blind_rows
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import SCORED
 from llmserve_lab.validation.prediction import KINDS, Kind
@@ -51,7 +52,8 @@ TIMES: Mapping[str, Kind] = MappingProxyType(
 )
 HOW = "each predicted by constants fitted without its model; widened to cover"
 HOW_EXPERTS = (
-    "each predicted blind, by constants fitted to dense models; widened to cover"
+    "each predicted by constants fitted without its model, in a form that was chosen "
+    "with most of these runs in view; widened to cover"
 )
 DATASHEET = Limit(
     "lower", "all of the datasheet is reached, and nothing else takes time"
@@ -63,7 +65,8 @@ def band(kind: Predicted, setting: Setting) -> Band | Unmeasured:
 
     Times are ``"ttft"``, ``"tpot"``, ``"e2e"`` and ``"decode_step"`` (of as many
     requests as clients); rates ``"tokens_per_s"`` and ``"user_tokens_per_s"``. The
-    predicting machine is the fitted one, :func:`achieved`.
+    predicting machine is the fitted one, :func:`achieved`; of a mixture of experts
+    that of :mod:`.served_cost`.
 
     Raises:
         LookupError: there is no such kind of prediction.
@@ -155,7 +158,7 @@ def _known(kind: Kind, dense: bool) -> tuple[tuple[MeasuredRow, ...], Floats, Pl
     if dense:
         rows, errors = dense_rows(), record()["errors"][kind]
     else:
-        rows, errors = blind_rows(), blind_errors(kind)
+        rows, errors = blind_rows(), record()["served mixtures"]["errors"][kind]
     chosen = [
         (row, error)
         for row, error in zip(rows, errors, strict=True)

@@ -24,5 +24,8 @@ def blind_rows() -> tuple[MeasuredRow, ...]:
 
 
 def blind_errors(kind: Kind) -> list[float]:
-    """Their errors by the machine that was fitted to dense models, as recorded."""
+    """Their errors by the machine that was fitted to dense models, as recorded.
+
+    What the book predicts them with now is :mod:`.served`.
+    """
     return [error for name in TRIALS for error in record()[name]["errors"][kind]]

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from llmserve_lab.validation.constants import ServingConstants
-from llmserve_lab.validation.rows import MeasuredRow
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.unit_work import bytes_per_weight, speedup
 
 # What has four bits, by the model's key and the precision of its checkpoint. Sources:
@@ -49,17 +49,17 @@ class DevicePart(NamedTuple):
     routed: bool
 
 
-def parts(row: MeasuredRow) -> Iterator[DevicePart]:
+def parts(row: OnDevices) -> Iterator[DevicePart]:
     """What each device of the row's group reads, tensor by tensor, in its precision.
 
-    The embedding table is not among them. The LM head is read, in 16 bits; a row of a
-    prompt is not multiplied with it.
+    The embedding table is not among them, unless it is the LM head as well. That is
+    read, in 16 bits; a row of a prompt is not multiplied with it.
     """
     few = FOUR_BITS.get((row.shape.key, row.precision))
     for tensor in row.shape.tensors():
-        if tensor.name == TABLE:
+        if tensor.name == TABLE and not row.shape.tied:
             continue
-        head = tensor.name == HEAD
+        head = tensor.name in (HEAD, TABLE)
         kept = head or (few is not None and not tensor.name.startswith(few))
         share = 1.0 if tensor.name.startswith(NOT_CUT) else 1 / row.tp
         yield DevicePart(
@@ -70,7 +70,7 @@ def parts(row: MeasuredRow) -> Iterator[DevicePart]:
         )
 
 
-def read_bytes(row: MeasuredRow, *, routed: bool) -> float:
+def read_bytes(row: OnDevices, *, routed: bool) -> float:
     """Bytes that a device holds and may read: of the routed experts, or of the rest."""
     return sum(
         each.params * bytes_per_weight(each.precision)
@@ -79,7 +79,7 @@ def read_bytes(row: MeasuredRow, *, routed: bool) -> float:
     )
 
 
-def row_s(row: MeasuredRow, reached: ServingConstants, *, routed: bool) -> float:
+def row_s(row: OnDevices, reached: ServingConstants, *, routed: bool) -> float:
     """Seconds of a row's products on a device: with its experts, or with the rest."""
     flops_16 = float(row.accelerator.peak("bf16")) * reached.compute
     seconds = 0.0

@@ -9,7 +9,7 @@ nearest to it is read off there, so that coverage is calibrated, not blind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,13 @@ from llmserve_lab.validation.bands import (
     nearest,
 )
 from llmserve_lab.validation.fit import fit
-from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, errors
+from llmserve_lab.validation.prediction import (
+    KINDS,
+    Kind,
+    Predictor,
+    Times,
+    errors,
+)
 from llmserve_lab.validation.scores import left_out
 from llmserve_lab.validation.setting import Setting
 from llmserve_lab.validation.unit_work import Floats
@@ -91,9 +97,20 @@ def trials(predictor: Predictor) -> Trials:
 
 def _tried(rest: Predictor, own: Predictor) -> dict[Kind, Trial]:
     """Bands of the rest, for the rows left out."""
-    others, mine = left_out(rest, "model"), own.predict(fit(rest))
+    return compared(rest, own, left_out(rest, "model"), own.predict(fit(rest)))
+
+
+def compared(
+    rest: Predictor,
+    own: Predictor,
+    others: Times,
+    mine: Times,
+    *,
+    kinds: Iterable[Kind] = KINDS,
+) -> dict[Kind, Trial]:
+    """Bands of the rest, for the rows left out, by what was predicted of both."""
     found: dict[Kind, Trial] = {}
-    for kind in KINDS:
+    for kind in kinds:
         known, asked = (
             np.flatnonzero(each.public | (kind != "ttft")) for each in (rest, own)
         )

@@ -12,20 +12,22 @@ out in its turn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.checks import at_least
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.checkpoints import read_bytes, row_s
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.experts import expert_cost
 from llmserve_lab.validation.exposure import Exposures, exposures_of_all
+from llmserve_lab.validation.extra_fit import ExtraConstants
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.prediction import Predictor, Times
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import Floats
@@ -34,7 +36,7 @@ CHOSEN = 8  # experts of a row, for which the time of a layer is given
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpertConstants:
+class ExpertConstants(ExtraConstants):
     """What a mixture of experts takes beyond what dense models do.
 
     Args:
@@ -51,10 +53,6 @@ class ExpertConstants:
     layer_s: float
     products: float
 
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            at_least(each.name, getattr(self, each.name), 0)
-
 
 # Fields of an iteration's cost that a mean time is made of.
 SLOPES = (
@@ -64,23 +62,28 @@ SLOPES = (
 DENSE = ExpertConstants(layer_s=0.0, products=1.0)  # nothing of the kind
 
 
-def kept_of(row: MeasuredRow) -> CacheLayers | None:
+def kept_of(row: OnDevices) -> CacheLayers | None:
     """What the layers of the row's model keep, where not all of them keep all."""
     return CACHE_LAYERS.get(row.shape.key)
 
 
 def mended_cost(
-    row: MeasuredRow, reached: ServingConstants, extra: ExpertConstants
+    row: OnDevices,
+    reached: ServingConstants,
+    extra: ExpertConstants,
+    *,
+    kv_bytes: float | None = None,
 ) -> IterationCost:
     """The engine's cost of an iteration, with the facts and two constants in place.
 
     The window is not in it: pairs and tokens of cache are to be counted with
-    :func:`kept_of`.
+    :func:`kept_of`. A cached number takes ``kv_bytes``, by default those that the
+    benchmark of a measured row had.
 
     Raises:
         ValueError: the model has no experts.
     """
-    cost = expert_cost(row, reached)
+    cost = expert_cost(row, reached, kv_bytes=kv_bytes)
     bytes_per_s = float(row.accelerator.hbm_bw) * reached.memory
     dense_s, expert_s = (row_s(row, reached, routed=it) for it in (False, True))
     return replace(
@@ -92,14 +95,14 @@ def mended_cost(
     )
 
 
-def layers_of_choice(row: MeasuredRow) -> float:
+def layers_of_choice(row: OnDevices) -> float:
     """Layers, each counted by the experts that a row chooses, eight of them as one.
 
     Raises:
         ValueError: the model has no experts.
     """
     if not isinstance(row.shape.ffn, MoeFfn):
-        raise ValueError(f"row must be of a mixture of experts, got {row.model}")
+        raise ValueError(f"row must be of a mixture of experts, got {row.shape.name}")
     return row.shape.n_layers * row.shape.ffn.top_k / CHOSEN
 
 
@@ -120,6 +123,14 @@ class MendedPredictor(Predictor):
             counted = exposures_of_all(own, protocols, kept=kept_of(own[0]))
             found |= dict(zip(places, counted, strict=True))
         return [found[place] for place in range(len(self.rows))]
+
+    def subset(self, chosen: np.ndarray) -> Self:
+        """The rows for which ``chosen`` [rows] is true; what is priced stays priced."""
+        found = super().subset(chosen)
+        places = np.flatnonzero(chosen)
+        for reached, has in self._priced.items():
+            found._priced[reached] = {name: has[name][places] for name in has}
+        return found
 
     def predict(
         self, reached: ServingConstants, extra: ExpertConstants = DENSE

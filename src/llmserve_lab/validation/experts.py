@@ -28,8 +28,9 @@ from llmserve_lab.checks import key_of, one_of
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.constants import ServingConstants, achieved
 from llmserve_lab.validation.exposure import exposures_of_all
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.prediction import KINDS, Kind, Times, errors
-from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.protocol import cached_bytes, protocol_of
 from llmserve_lab.validation.rows import (
     MeasuredRow,
     Sorted,
@@ -137,22 +138,27 @@ def stored_runs() -> tuple[MeasuredRow, ...]:
 
 
 def expert_cost(
-    row: MeasuredRow, reached: ServingConstants, *, read: Read = "touched"
+    row: OnDevices,
+    reached: ServingConstants,
+    *,
+    read: Read = "touched",
+    kv_bytes: float | None = None,
 ) -> IterationCost:
     """The engine's cost of an iteration, whose rows choose their experts independently.
 
     An iteration may also be taken to read ``"all"`` experts, or those ``"chosen"`` by
-    one row alone, to see what the difference is worth.
+    one row alone, to see what the difference is worth. A cached number takes
+    ``kv_bytes``, by default those that the benchmark of a measured row had.
 
     Raises:
         ValueError: the model has no experts, or there is no such way to read them.
     """
     if not isinstance(row.shape.ffn, MoeFfn):
-        raise ValueError(f"row must be of a mixture of experts, got {row.model}")
+        raise ValueError(f"row must be of a mixture of experts, got {row.shape.name}")
     one_of("read", read, Read)
     ffn, kv_heads = row.shape.ffn, getattr(row.shape.attention, "n_kv_heads", 1)
     experts = [t.params for t in row.shape.tensors() if t.name.startswith("experts.")]
-    bill = bill_of(row, kv_bytes=protocol_of(row).kv_bytes)
+    bill = bill_of(row, kv_bytes=cached_bytes(row, kv_bytes))
     expert_bytes = sum(experts) * bytes_per_weight(row.precision) / row.tp
     copies = max(1.0, row.tp / kv_heads)
     rest = replace(

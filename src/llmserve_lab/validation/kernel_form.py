@@ -12,20 +12,24 @@ place of the dense layer's time, and the expert products' factor, as before.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
+from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import LatentAttention
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.catalog.records.hybrid import HybridShape
-from llmserve_lab.checks import at_least
+from llmserve_lab.checks import whole
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.expert_form import DENSE, MendedPredictor, mended_cost
 from llmserve_lab.validation.exposure import Exposures
+from llmserve_lab.validation.extra_fit import ExtraConstants
 from llmserve_lab.validation.latent_form import latent_cost, latent_exposures
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.prediction import Times
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import BYTES_16, Floats
@@ -50,7 +54,7 @@ QUANTISED: Mapping[str, int] = MappingProxyType({"fp8": 4})
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelConstants:
+class KernelConstants(ExtraConstants):
     """What is fitted of a mixture of experts beside the constants of dense models.
 
     Args:
@@ -64,24 +68,31 @@ class KernelConstants:
     kernel_s: float
     products: float
 
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            at_least(each.name, getattr(self, each.name), 0)
 
-
-def kernels_of(row: MeasuredRow) -> float:
+def kernels_of(row: OnDevices) -> float:
     """Kernels of a layer on each device of the row's group, a mean over the layers."""
-    shape = row.shape
-    count = float(GROUPED + MIXTURE + (REDUCES if row.tp > 1 else 0))
+    return layer_kernels(row.shape, precision=row.precision, tp=row.tp)
+
+
+def layer_kernels(shape: ModelShape, *, precision: str, tp: int) -> float:
+    """Kernels of a layer of a mixture on each of ``tp`` devices, a mean over layers.
+
+    Raises:
+        ValueError: the model has no experts, or there is no device.
+    """
+    whole(of="device", tp=tp)
+    if not isinstance(shape.ffn, MoeFfn):
+        raise ValueError(f"shape must be of a mixture of experts, got {shape.name}")
+    count = float(GROUPED + MIXTURE + (REDUCES if tp > 1 else 0))
     if isinstance(shape.attention, LatentAttention):
         count += LATENT + (INDEXER if shape.attention.n_index_heads else 0)
     if isinstance(shape, HybridShape):
         more = DELTA * shape.delta_layers + GATE * shape.full_layers
         count += more / shape.n_layers
-    return count + QUANTISED.get(row.precision, 0)
+    return count + QUANTISED.get(precision, 0)
 
 
-def state_s(row: MeasuredRow, reached: ServingConstants) -> float:
+def state_s(row: OnDevices, reached: ServingConstants) -> float:
     """Seconds in which a device reads and writes one request's matrices, if any."""
     if not isinstance(row.shape, HybridShape):
         return 0.0
@@ -89,7 +100,7 @@ def state_s(row: MeasuredRow, reached: ServingConstants) -> float:
     return state_bytes / (float(row.accelerator.hbm_bw) * reached.memory)
 
 
-def state_bytes_each(row: MeasuredRow) -> float:
+def state_bytes_each(row: OnDevices) -> float:
     """Bytes of a number of a matrix: 16 bits where the weights have fewer, or 32.
 
     InferenceX's scripts say so of FP8 and FP4, and 32 bits are the model's own.
@@ -135,5 +146,5 @@ class KernelPredictor(MendedPredictor):
         return self._times({**has, **changed}, reached)
 
 
-def _is_latent(row: MeasuredRow) -> bool:
+def _is_latent(row: OnDevices) -> bool:
     return isinstance(row.shape.attention, LatentAttention)

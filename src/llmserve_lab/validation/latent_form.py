@@ -27,7 +27,8 @@ from llmserve_lab.validation.expert_form import (
 )
 from llmserve_lab.validation.exposure import Exposures, exposures_of, seen
 from llmserve_lab.validation.latent_rows import latent_of, token_bytes
-from llmserve_lab.validation.protocol import SHORTEST, protocol_of
+from llmserve_lab.validation.on_devices import OnDevices
+from llmserve_lab.validation.protocol import SHORTEST, cached_bytes
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import Floats, speedup
 
@@ -53,8 +54,15 @@ class Weighed:
     key: float
 
 
-def weighed(row: MeasuredRow, reached: ServingConstants | None = None) -> Weighed:
+def weighed(
+    row: OnDevices,
+    reached: ServingConstants | None = None,
+    *,
+    kv_bytes: float | None = None,
+) -> Weighed:
     """How pairs and tokens of a row's model count on each of its devices.
+
+    A cached number takes ``kv_bytes``, by default as in a measured row's benchmark.
 
     Raises:
         ValueError: the row has no latent attention.
@@ -73,7 +81,7 @@ def weighed(row: MeasuredRow, reached: ServingConstants | None = None) -> Weighe
         )
     scores = FLOPS_PER_MAC * spec.n_index_heads * spec.d_index
     faster = speedup(row.accelerator, "fp8") ** reached.exponent
-    kv_bytes = protocol_of(row).kv_bytes
+    kv_bytes = cached_bytes(row, kv_bytes)
     latent = (spec.d_latent + spec.d_rope) * kv_bytes * row.shape.n_layers
     return Weighed(
         limit=INDEXED,
@@ -147,14 +155,21 @@ def _near_decodes(record: IterationRecord, limit: int) -> tuple[float, float]:
 
 
 def latent_cost(
-    row: MeasuredRow, reached: ServingConstants, extra: ExpertConstants
+    row: OnDevices,
+    reached: ServingConstants,
+    extra: ExpertConstants,
+    *,
+    kv_bytes: float | None = None,
 ) -> IterationCost:
     """The engine's cost of an iteration whose pairs and tokens are weighed.
+
+    A cached number takes ``kv_bytes``, by default as in a measured row's benchmark.
 
     Raises:
         ValueError: the row has no latent attention.
     """
-    cost, spec = mended_cost(row, reached, extra), latent_of(row)
+    cost = mended_cost(row, reached, extra, kv_bytes=kv_bytes)
+    spec = latent_of(row)
     latent = (spec.d_latent + spec.d_rope) / spec.kv_elements
     return replace(cost, kv_token_s=cost.kv_token_s * latent)
 

@@ -21,6 +21,7 @@ from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.engine import Chunked, ContinuousWithBudget, Policy
 from llmserve_lab.validation.checkpoints import read_bytes
 from llmserve_lab.validation.experts import NodeRow
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.protocol import (
     BLOCK_TOKENS,
     BYTES_8,
@@ -61,7 +62,7 @@ class LatentRow(NodeRow):
         return LATENT_SHAPES[self.model]
 
 
-def latent_of(row: MeasuredRow) -> LatentAttention:
+def latent_of(row: OnDevices) -> LatentAttention:
     """The row's attention.
 
     Raises:
@@ -69,11 +70,11 @@ def latent_of(row: MeasuredRow) -> LatentAttention:
     """
     spec = row.shape.attention
     if not isinstance(spec, LatentAttention):
-        raise ValueError(f"row must have latent attention, got {row.model}")
+        raise ValueError(f"row must have latent attention, got {row.shape.name}")
     return spec
 
 
-def token_bytes(row: MeasuredRow, kv_bytes: float) -> float:
+def token_bytes(row: OnDevices, kv_bytes: float) -> float:
     """Bytes that a token takes in the cache of *each* device, all layers.
 
     All heads share the latent, so that no device of the group can do with a part of

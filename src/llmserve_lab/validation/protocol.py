@@ -17,7 +17,9 @@ import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.checks import positive
 from llmserve_lab.engine import Chunked, ContinuousWithBudget, Policy, Request
+from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import BYTES_16, weight_bytes
 
@@ -75,6 +77,19 @@ def protocol_of(row: MeasuredRow) -> Protocol:
     A class of rows with facts of its own registers a function for them.
     """
     return _MAKERS[row.engine](row)
+
+
+def cached_bytes(row: OnDevices, kv_bytes: float | None) -> float:
+    """Bytes of a cached number: ``kv_bytes``, or what a row's engine was told.
+
+    Raises:
+        ValueError: neither is known, or it is not positive.
+    """
+    if kv_bytes is not None:
+        return positive("kv_bytes", kv_bytes)
+    if not isinstance(row, MeasuredRow):
+        raise ValueError("kv_bytes must be given of a group that was not measured")
+    return protocol_of(row).kv_bytes
 
 
 def _vllm(row: MeasuredRow) -> Protocol:

@@ -20,7 +20,7 @@ from llmserve_lab.engine import IterationCost
 from llmserve_lab.notation import all_reduces_per_layer
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.validation.constants import ServingConstants
-from llmserve_lab.validation.rows import MeasuredRow
+from llmserve_lab.validation.on_devices import OnDevices
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Number = TypeVar("Number", float, Floats)
@@ -78,7 +78,7 @@ def bytes_per_weight(precision: str) -> float:
     return each + SCALES.get(precision, 0.0)
 
 
-def weight_bytes(row: MeasuredRow) -> float:
+def weight_bytes(row: OnDevices) -> float:
     """Bytes of the weights that a group reads; scales of 4-bit numbers included."""
     model = row.shape
     table = model.vocab * model.d_model
@@ -89,9 +89,9 @@ def weight_bytes(row: MeasuredRow) -> float:
     )
 
 
-def bill_of(row: MeasuredRow, *, kv_bytes: float) -> Bill[float]:
+def bill_of(row: OnDevices, *, kv_bytes: float) -> Bill[float]:
     """What each of the row's devices has to do; a cached number takes ``kv_bytes``."""
-    of_type(MeasuredRow, row=row)
+    of_type(OnDevices, row=row)
     model, device, tp = row.shape, row.accelerator, row.tp
     table = model.vocab * model.d_model
     flops = f.LINEAR_FLOPS(params_active=model.params_active - table, n_rows=1)

@@ -17,12 +17,14 @@ from llmserve_lab.validation.kernel_fit import EACH
 from llmserve_lab.validation.kernel_form import KernelConstants, kernels_of
 from llmserve_lab.validation.latent_rows import LATENT_SHAPES
 from llmserve_lab.validation.prediction import Kind
+from llmserve_lab.validation.served import PART, served_constants
 from llmserve_lab.validation.third_rows import NEW_SHAPES, third_runs
 from llmserve_lab.validation.third_trial import KNOWN, NEW
 
 __all__ = [
-    "GOAL", "KNOWN", "NEW", "SHAPES", "blind", "constants", "crossed", "experts",
-    "kernel_s", "kernels", "latest", "score", "third", "tried",
+    "GOAL", "KNOWN", "NEW", "SHAPES", "blind", "constants", "crossed",
+    "experts", "kernel_s", "kernels", "latest", "score", "served",
+    "third", "tried",
 ]  # fmt: skip
 FIRST, SECOND, THIRD = "experts", "second trial", "third trial"
 
@@ -74,8 +76,18 @@ def constants() -> dict[str, KernelConstants]:
 
 
 def kernel_s() -> float:
-    """Seconds of a kernel, fitted to all runs of the first two trials."""
-    return constants()[EACH].kernel_s
+    """Seconds of a kernel, fitted to all runs of the three trials."""
+    return served_constants().kernel_s
+
+
+def served(name: str = EACH) -> Mapping[str, Any]:
+    """TPOT's score of served mixtures, each model left out.
+
+    Raises:
+        KeyError: the record has no such score.
+    """
+    found: Mapping[str, Any] = record()[PART]["model left out"][name]["tpot"]
+    return found
 
 
 def kernels() -> tuple[float, float]:

@@ -63,6 +63,8 @@ BESIDE = {
     "llmserve_lab.validation.tables": "errors",
     "llmserve_lab.validation.constants": "constants fitted to measurements",
     "llmserve_lab.validation.fit": "constants fitted to measurements",
+    "llmserve_lab.validation.served": "constants fitted to measurements, and errors",
+    "llmserve_lab.validation.served_cost": "a cost that is not yet asked",
     "llmserve_lab.validation.cache_blocks": "counted blocks",
     "llmserve_lab.how_wrong": "each prediction stands beside its measurement",
     **{
