@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,11 @@ def written() -> str:
         "third trial": third_trial.recorded(),
     }
     parts["mixtures"] = covered(*(parts[trial]["errors"] for trial in TRIALS))
+    return as_text(parts)
+
+
+def as_text(parts: Mapping[str, Any]) -> str:
+    """Parts of a record as JSON, a line for each."""
     lines = [
         f"{json.dumps(name)}: {json.dumps(_short(part), ensure_ascii=False)}"
         for name, part in parts.items()

@@ -12,7 +12,7 @@ place of the dense layer's time, and the expert products' factor, as before.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -20,11 +20,11 @@ import numpy as np
 
 from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.catalog.records.hybrid import HybridShape
-from llmserve_lab.checks import at_least
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.expert_form import DENSE, MendedPredictor, mended_cost
 from llmserve_lab.validation.exposure import Exposures
+from llmserve_lab.validation.extra_fit import ExtraConstants
 from llmserve_lab.validation.latent_form import latent_cost, latent_exposures
 from llmserve_lab.validation.prediction import Times
 from llmserve_lab.validation.rows import MeasuredRow
@@ -50,7 +50,7 @@ QUANTISED: Mapping[str, int] = MappingProxyType({"fp8": 4})
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelConstants:
+class KernelConstants(ExtraConstants):
     """What is fitted of a mixture of experts beside the constants of dense models.
 
     Args:
@@ -63,10 +63,6 @@ class KernelConstants:
 
     kernel_s: float
     products: float
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            at_least(each.name, getattr(self, each.name), 0)
 
 
 def kernels_of(row: MeasuredRow) -> float:

@@ -107,6 +107,11 @@ class MeasuredRow:
         return f"{self.group}, TP {self.tp}"
 
     @property
+    def sent(self) -> tuple[int, ...]:
+        """Numbers that decide what the clients send, beside the class of the row."""
+        return self.public, self.prompt_len, self.output_len, self.clients
+
+    @property
     def generation(self) -> str:
         """Hopper or Blackwell."""
         return GENERATIONS[self.system]
