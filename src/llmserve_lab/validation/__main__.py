@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,11 @@ def written() -> str:
         served.PART: served.recorded(),
         "mixtures": covered(served.all_runs()),
     }
+    return as_text(parts)
+
+
+def as_text(parts: Mapping[str, Any]) -> str:
+    """Parts of a record as JSON, a line for each."""
     lines = [
         f"{json.dumps(name)}: {json.dumps(_short(part), ensure_ascii=False)}"
         for name, part in parts.items()

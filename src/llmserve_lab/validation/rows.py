@@ -2,9 +2,10 @@
 
 968 runs of dense models, from a package of NVIDIA's under Apache-2.0 (``data/NOTICE``
 says what was changed), and beside them those of mixtures of experts, which
-:mod:`.experts`, :mod:`.second_trial` and :mod:`.third_trial` score, 763, 217 and 240.
-Each is a closed loop of ``clients`` against one tensor-parallel group; TTFT and TPOT
-are means over its requests, and of some of the later ones medians.
+:mod:`.experts`, :mod:`.second_trial`, :mod:`.third_trial` and :mod:`.fourth_trial`
+score, 763, 217, 240 and 104. Each is a closed loop of ``clients`` against one
+tensor-parallel group; TTFT and TPOT are means over its requests, and of some of the
+later ones medians.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ SHA256: Mapping[str, str] = MappingProxyType(
         ),
         "third_rows.csv": (
             "0d09adffe9e88e4b91bfdf6343e435e59234cff8659c56bc957be099df08b932"
+        ),
+        "fourth_rows.csv": (
+            "44ef96aecc6534e978368f36b482d37e724ac8b24344310af986b855456cf4f9"
         ),
     }
 )
@@ -105,6 +109,11 @@ class MeasuredRow:
     def server(self) -> str:
         """The group on so many devices: rows of one server are not independent."""
         return f"{self.group}, TP {self.tp}"
+
+    @property
+    def sent(self) -> tuple[int, ...]:
+        """Numbers that decide what the clients send, beside the class of the row."""
+        return self.public, self.prompt_len, self.output_len, self.clients
 
     @property
     def generation(self) -> str:

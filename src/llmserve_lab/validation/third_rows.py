@@ -110,20 +110,20 @@ def _inferencex(row: ThirdRow) -> Protocol:
     budget = 16_384 if hopper else 32_768
     memory = 0.8 if hopper else 0.85 if row.precision == "fp4" else 0.82
     kv_bytes = BYTES_16 if row.precision == "bf16" else BYTES_8
-    return _sglang(row, budget, memory=memory, kv_bytes=kv_bytes, slots=128)
+    return prompts_first(row, budget, memory=memory, kv_bytes=kv_bytes, slots=128)
 
 
 @protocol_of.register
 def _cookbook(row: CookbookRow) -> Protocol:
     """SGLang's defaults: its budget goes by the device's memory."""
     budget = 16_384 if row.generation == "Blackwell" else 8192
-    return _sglang(row, budget, memory=0.8, kv_bytes=BYTES_16, slots=4096)
+    return prompts_first(row, budget, memory=0.8, kv_bytes=BYTES_16, slots=4096)
 
 
-def _sglang(
+def prompts_first(
     row: MeasuredRow, budget: int, *, memory: float, kv_bytes: float, slots: int
 ) -> Protocol:
-    """Prompts go first; the engine of the book cuts none of them."""
+    """SGLang: prompts go first; the engine of the book cuts none of them."""
     latent = isinstance(row.shape.attention, LatentAttention)
     policy = ContinuousWithBudget(
         max_batch=slots,

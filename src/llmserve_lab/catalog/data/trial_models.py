@@ -103,6 +103,77 @@ GLM_47_FLASH = ModelShape(
         "params_active": _card(3e9, source="GLM-4.7-Flash model card"),
     },
 )
+GLM_45_AIR = ModelShape(
+    name="GLM-4.5-Air",
+    key="glm-4.5-air",
+    source="transformers, defaults of Glm4MoeConfig",
+    n_layers=46,
+    d_model=4096,
+    vocab=151_552,
+    attention=GroupedQueryAttention(
+        n_heads=96, n_kv_heads=8, d_head=128, qkv_bias=True
+    ),
+    ffn=MoeFfn(
+        d_ff=1408,
+        n_experts=128,
+        n_shared=1,
+        top_k=8,
+        n_dense_layers=1,
+        d_ff_dense=10_944,
+    ),
+    max_context=131_072,
+    published={
+        "params_total": _card(106e9, source="GLM-4.5-Air model card"),
+        "params_active": _card(12e9, source="GLM-4.5-Air model card"),
+    },
+)
+QWEN_CODER_480B = ModelShape(
+    name="Qwen3-Coder-480B-A35B",
+    key="qwen3-coder-480b-a35b",
+    source="config.json of Qwen/Qwen3-Coder-480B-A35B-Instruct",
+    n_layers=62,
+    d_model=6144,
+    vocab=151_936,
+    attention=GroupedQueryAttention(n_heads=96, n_kv_heads=8, d_head=128, qk_norm=True),
+    ffn=MoeFfn(
+        d_ff=2560,
+        n_experts=160,
+        n_shared=0,
+        top_k=8,
+        n_dense_layers=0,
+        d_ff_dense=8192,
+        router_bias=False,
+    ),
+    max_context=262_144,
+    published={
+        "params_total": _card(480e9, source="Qwen3-Coder-480B-A35B model card"),
+        "params_active": _card(35e9, source="Qwen3-Coder-480B-A35B model card"),
+    },
+)
+# Of the shape of Qwen3-30B-A3B, and reads further.
+QWEN_CODER_30B = ModelShape(
+    name="Qwen3-Coder-30B-A3B",
+    key="qwen3-coder-30b-a3b",
+    source="config.json of Qwen/Qwen3-30B-A3B",
+    n_layers=48,
+    d_model=2048,
+    vocab=151_936,
+    attention=GroupedQueryAttention(n_heads=32, n_kv_heads=4, d_head=128, qk_norm=True),
+    ffn=MoeFfn(
+        d_ff=768,
+        n_experts=128,
+        n_shared=0,
+        top_k=8,
+        n_dense_layers=0,
+        d_ff_dense=6144,
+        router_bias=False,
+    ),
+    max_context=262_144,
+    published={
+        "params_total": _card(30.5e9, source="Qwen3-Coder-30B-A3B model card"),
+        "params_active": _card(3.3e9, source="Qwen3-Coder-30B-A3B model card"),
+    },
+)
 QWEN_35 = HybridShape(
     name="Qwen3.5-397B-A17B",
     key="qwen3.5-397b-a17b",

@@ -52,6 +52,13 @@ ADDRESSES = {
     "Qwen3.5-397B-A17B model card": "https://huggingface.co/Qwen/Qwen3.5-397B-A17B",
     "Qwen3-Coder-Next model card": "https://huggingface.co/Qwen/Qwen3-Coder-Next",
     "GLM-4.7-Flash model card": "https://huggingface.co/zai-org/GLM-4.7-Flash",
+    "GLM-4.5-Air model card": "https://huggingface.co/zai-org/GLM-4.5-Air",
+    "Qwen3-Coder-480B-A35B model card": (
+        "https://huggingface.co/Qwen/Qwen3-Coder-480B-A35B-Instruct"
+    ),
+    "Qwen3-Coder-30B-A3B model card": (
+        "https://huggingface.co/Qwen/Qwen3-Coder-30B-A3B-Instruct"
+    ),
     "transformers, defaults of": "https://github.com/huggingface/transformers",
     "NVIDIA, Model Optimizer": "https://github.com/NVIDIA/TensorRT-Model-Optimizer/"
     "blob/main/examples/benchmark.md",
