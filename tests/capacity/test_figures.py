@@ -88,7 +88,7 @@ def test_a_step_log_sums_to_the_stored_run() -> None:
         stills.hour,
         stills.signals,
         search_map.fates,
-        lambda: opening()[0],
+        playground.opening,
         lambda: stills.whole_day(13),
     ],
 )
