@@ -44,3 +44,14 @@ def test_every_prompt_with_numbers_was_read() -> None:
 def test_numbers_are_read_with_their_units() -> None:
     says = "Llama-3.1-70B on H100: 1,000 tokens, 4.5 µs + 3 Q / (276 GB/s), 27.3 GB, 8%"
     assert list(data(says)) == pytest.approx([1000, 4.5e-6, 3, 276e9, 27.3e9, 0.08])
+
+
+@pytest.mark.parametrize("name", [each for each in NUMERIC if MINE[each].asked_in])
+def test_an_answer_is_taken_in_the_unit_that_is_asked_for(name: str) -> None:
+    """128 KiB for 131 kB would pass for rounding."""
+    question = MINE[name]
+    prompt = plain_text(text_of(question.prompt)).replace("kilobytes", "kB")
+    amount, *_ = question.asked_in.split("/")
+    (asked,) = re.findall(r"How many (\w+)", prompt) or [""]
+    assert asked.removesuffix("s") in (amount, "", "byte", "FLOP")
+    assert "i" not in amount or amount in prompt
