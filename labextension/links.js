@@ -34,10 +34,13 @@
 
   const rest = (ms) => new Promise((done) => setTimeout(done, ms));
 
-  /* Scroll to a cell, and wait until it holds what is looked for. */
+  /* Scroll to a cell, and wait until it holds what is looked for. A notebook that has
+     just been opened draws its cells one by one, and breaks the scrolling off. */
   async function drawn(content, at, find) {
-    content.scrollToItem(at, "start").catch(() => {}); // another scroll breaks it off
-    for (let i = 0; i < 40 && !find(); i += 1) await rest(50);
+    for (let i = 0; i < 200 && !find(); i += 1) {
+      if (i % 20 === 0) content.scrollToItem(at, "start").catch(() => {});
+      await rest(50);
+    }
     return find();
   }
 
