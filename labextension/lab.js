@@ -11,6 +11,8 @@
     "figure_parts.js", "live.js", "step.js", "question.js",
     "provenance_records.js", "provenance_text.js", "provenance.js"];
 
+  const BENCH = "To turn the knobs of this bench, run this cell (Shift+Enter).";
+
   /* ---- The runtime: fetched once, when the first figure or question is there. ---- */
   function loadRuntime({ here, script }) {
     window.llmserveLab = here;
@@ -20,6 +22,9 @@
     }
     let loading = null, waiting = null;
     const look = async () => {
+      for (const start of document.querySelectorAll(".bench-start")) {
+        if (start.textContent !== BENCH) start.textContent = BENCH;
+      }
       if (!loading && !document.querySelector(OURS)) return;
       loading ??= Promise.all(RUNTIME.map(script));
       await loading;
@@ -137,12 +142,14 @@
     }, true);
   }
 
-  function activate({ here, script, registry, tracker }) {
+  function activate({ app, here, script, registry, tracker }) {
     loadRuntime({ here, script });
     keepKeys();
     showInert(registry);
     rewriteMarkdown(registry);
-    if (tracker) followFolds(tracker);
+    if (!tracker) return;
+    followFolds(tracker);
+    window.llmserveLinks.follow(app, tracker);
   }
 
   window.llmserveInLab = { activate, reach, isInert };

@@ -11,6 +11,10 @@
   const FENCE = /^(`{3,}|:{3,})\{([\w-]+)\}[ \t]*(.*)\n([\s\S]*?)^\1[ \t]*$/gm;
   const OPTION = /^:([\w-]+):[ \t]*(.*)\n?/;
   const CITATION = /\{cite:[pt]\}`([^`]+)`/g;
+  const TARGET = /^\(([\w.-]+)\)=[ \t]*$/gm;
+  const CLASS = /^\{\.[\w-]+\}[ \t]*\n/gm;
+  const BUILT = /(<a href="[\w-]+)\.html(?=[#"])/g;
+  const DEFINITION = /\n: (?=\S)/g;
   const FOLD = /<details\b|<\/details>/g;
   const FOLDED = "fold";
 
@@ -39,7 +43,7 @@
       return `<details class="${FOLDED}"><summary>Solution</summary>\n`;
     }
     if (name === "solution-end") return "</details>";
-    if (name === "exercise-end") return "";
+    if (name === "exercise-end" || name === "raw") return "";
     if (name === "bibliography") return listed(references, set.keyprefix ?? "");
     return null;
   }
@@ -96,6 +100,10 @@
 
   function rewritten(text, references) {
     const plain = directives(text, references)
+      .replace(TARGET, '<a id="$1"></a>')
+      .replace(CLASS, "")
+      .replace(BUILT, "$1.ipynb")
+      .replace(DEFINITION, "  \n")
       .replace(CITATION, (all, keys) => cited(all, keys, references))
       .replace(/<details class="further">/g, `<details class="${FOLDED}">`);
     return withTail(plain);

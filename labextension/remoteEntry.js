@@ -27,7 +27,7 @@
   containers["llmserve-lab"] = {
     init(scope) { shared = scope; },
     async get() {
-      await Promise.all(["references.js", "markdown.js", "lab.js"].map(script));
+      await Promise.all(["references.js", "markdown.js", "links.js", "lab.js"].map(script));
       const [notebook, rendermime] = await Promise.all(
         ["@jupyterlab/notebook", "@jupyterlab/rendermime"].map(library));
       const plugin = {
@@ -37,7 +37,7 @@
         requires: [rendermime.IRenderMimeRegistry],
         optional: [notebook.INotebookTracker],
         activate: (app, registry, tracker) => {
-          window.llmserveInLab.activate({ here, script, registry, tracker });
+          window.llmserveInLab.activate({ app, here, script, registry, tracker });
         },
       };
       return () => ({ __esModule: true, default: plugin });

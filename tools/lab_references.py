@@ -1,4 +1,7 @@
-"""Write the references of each chapter for JupyterLab: `labextension/references.js`."""
+"""Write what JupyterLab cannot know of other files: `labextension/references.js`.
+
+It is the references that a chapter cites, and the chapter in which an equation stands.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ HEAD = (
 LISTED = re.compile(
     r"^```\{bibliography\}\n(?:.*\n)*?:keyprefix: (\S+)\n:labelprefix: (\S+)\n", re.M
 )
+EQUATION = re.compile(r'id=\\"(eq-[^"\\]+)\\"')
 CITED = re.compile(r"\{cite:[pt]\}`([^`]+)`")
 
 
@@ -46,6 +50,14 @@ def entries() -> dict[str, str]:
     }
 
 
+def places() -> dict[str, list[str]]:
+    """Chapter -> the names of its equations, for links from other pages."""
+    return {
+        path.stem: list(dict.fromkeys(EQUATION.findall(path.read_text("utf8"))))
+        for path in sorted((ROOT / "chapters").glob("*.ipynb"))
+    }
+
+
 def _prose(path: Path) -> str:
     cells = json.loads(path.read_text("utf8"))["cells"]
     return "\n\n".join(
@@ -54,11 +66,19 @@ def _prose(path: Path) -> str:
 
 
 def script() -> str:
-    """The file: what the chapters cite, and nothing else."""
+    """The file: what the chapters cite, and where the equations stand."""
     cited, every = chapters(), entries()
     used = {key: every[key] for chapter in cited.values() for key in chapter["keys"]}
     table = {"chapters": cited, "text": used}
-    return f"{HEAD}window.llmserveReferences = {json.dumps(table, indent=0)};\n"
+    lines = "".join(
+        f"{json.dumps(chapter)}: {json.dumps(names)},\n"
+        for chapter, names in places().items()
+        if names
+    )
+    return (
+        f"{HEAD}window.llmserveReferences = {json.dumps(table, indent=0)};\n"
+        f"window.llmserveReferences.places = {{\n{lines}}};\n"
+    )
 
 
 if __name__ == "__main__":

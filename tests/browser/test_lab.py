@@ -38,6 +38,17 @@ CONTRAST = """(selector) => {
 }"""
 
 
+LINK = """(cell, href) => {
+  const link = Object.assign(document.createElement("a"), { href, textContent: href });
+  cell.append(link);
+  link.click();
+}"""
+IN_SIGHT = """(id) => {
+  const { top, height } = document.getElementById(id)?.getBoundingClientRect() ?? {};
+  return height > 0 && top >= 0 && top < 400;
+}"""
+
+
 @pytest.fixture(scope="module", params=PLACES)
 def opened(
     request: pytest.FixtureRequest,
@@ -107,6 +118,17 @@ def test_solutions_are_folded_over_their_cells(
     fold.locator("summary").click()
     shown = behind.evaluate("each => each.classList.contains('lm-mod-hidden')")
     assert (hidden, shown) == (True, False)
+
+
+def test_a_link_leads_into_a_closed_fold(
+    opened: tuple[Page, list[str], list[str]],
+) -> None:
+    page, errors, _ = opened
+    there = page.locator('[id="eq-mean_prompt"]')
+    before = there.is_visible()
+    page.locator(".jp-RenderedMarkdown").first.evaluate(LINK, "#eq-mean_prompt")
+    page.wait_for_function(IN_SIGHT, arg="eq-mean_prompt", timeout=20_000)
+    assert not before and not errors
 
 
 def test_small_print_can_be_read(
