@@ -70,3 +70,20 @@ def test_a_part_has_the_rows_and_the_copies_that_its_name_says() -> None:
     assert rows["experts, elementwise"] == pytest.approx(
         MANY * (home + copies * each) / giga, abs=0.006
     )
+
+
+def test_bytes_and_starts_stand_under_their_own_headings() -> None:
+    """What has no FLOPs: bytes over memory or port, starts one by one."""
+    known = budget.known()
+    starts = {
+        "attention, elementwise": known["attn_launches"] * known["launch_s"],
+        "experts, elementwise": known["moe_launches"] * known["launch_s"],
+        "all-to-alls": known["transfer_starts_s"],
+    }
+    seen = {row["part"]: row for row in printed()}
+    for part, start_s in starts.items():
+        memory = "read_rate" if "elementwise" in part else "far_rate"
+        moving = 1e12 * float(seen[part]["other (GB)"]) / known[memory]
+        assert float(seen[part]["for bytes (ms)"]) == pytest.approx(moving, rel=0.005)
+        printed_ms = float(seen[part]["for FLOPs, starts (ms)"])
+        assert printed_ms == pytest.approx(1e3 * start_s, abs=0.006)
