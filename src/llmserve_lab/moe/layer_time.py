@@ -215,8 +215,11 @@ def cache_table() -> Table:
     for ep in (16.0, 64.0, 256.0):
         held = (f"{cache_room(ep, tokens)}" for tokens in LONG_CONTEXTS)
         rows.append((f"{ep:.0f}", f"{left_bytes(ep) / 1e9:.0f} GB", *held))
-    columns = ("GPUs", "left", *(f"of {tokens:,} tokens" for tokens in LONG_CONTEXTS))
-    return Table("Memory left on an H800, and the requests it holds", columns, rows)
+    held = (f"of {tokens:,} tokens [1]" for tokens in LONG_CONTEXTS)
+    columns = ("GPUs", "left", *held)
+    title = "Memory left on an H800 by weights, and the requests that it then holds"
+    notes = ["Less working space and what each running request needs besides."]
+    return Table(title, columns, rows, notes)
 
 
 def even_rows() -> float:
