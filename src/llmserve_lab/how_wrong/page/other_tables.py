@@ -28,8 +28,7 @@ from llmserve_lab.validation.cache_blocks import (
     room,
 )
 from llmserve_lab.validation.constants import record as validated
-from llmserve_lab.validation.experts import stored_runs
-from llmserve_lab.validation.third_rows import new_runs
+from llmserve_lab.validation.fourth_rows import unseen_runs
 
 
 def seesaw() -> Table:
@@ -158,11 +157,8 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    tried = (
-        ("TPOT of mixtures of experts", stored_runs(), expert_tables.blind()),
-        ("four others, mended twice", new_runs(), expert_tables.latest()),
-    )
-    rows += [(what, "blind", f"{len(runs)} runs", *said) for what, runs, said in tried]
+    runs = f"{len(unseen_runs())} runs"
+    rows.append(("TPOT of new mixtures", "blind", runs, *expert_tables.latest()))
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
         ends = sizes["median, low"], sizes["median, high"]
