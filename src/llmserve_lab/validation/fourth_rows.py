@@ -155,8 +155,3 @@ def fourth_runs() -> tuple[MeasuredRow, ...]:
     if found.left_out:
         raise ValueError(f"fourth_rows.csv must be known in full, got {found.left_out}")
     return found.rows
-
-
-def unseen_runs() -> tuple[MeasuredRow, ...]:
-    """Those of models that no run had been looked at of."""
-    return tuple(row for row in fourth_runs() if row.model in UNSEEN_SHAPES)

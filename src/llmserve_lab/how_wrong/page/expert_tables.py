@@ -6,23 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from llmserve_lab.formula.text import signed
-from llmserve_lab.how_wrong.wording import per_cent, with_ends
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import GOAL, SHAPES
 from llmserve_lab.validation.fourth_rows import UNSEEN_SHAPES
 from llmserve_lab.validation.fourth_trial import UNSEEN, fourth_record
 from llmserve_lab.validation.kernel_fit import EACH
-from llmserve_lab.validation.kernel_form import KernelConstants
 from llmserve_lab.validation.latent_rows import LATENT_SHAPES
 from llmserve_lab.validation.prediction import Kind
-from llmserve_lab.validation.served import PART, served_constants
+from llmserve_lab.validation.served import PART
 from llmserve_lab.validation.third_rows import NEW_SHAPES
 from llmserve_lab.validation.third_trial import KNOWN, NEW
 
 __all__ = [
-    "GOAL", "KNOWN", "NEW", "SHAPES", "constants", "experts",
-    "fourth", "kernel_s", "latest", "score", "served", "span",
+    "GOAL", "KNOWN", "NEW", "SHAPES", "experts", "fourth", "score", "served", "span",
     "third", "tried",
 ]  # fmt: skip
 FIRST, SECOND, THIRD, FOURTH = "experts", "second trial", "third trial", "fourth trial"
@@ -82,17 +80,6 @@ def span() -> tuple[float, float]:
     return min(means), max(means)
 
 
-def constants() -> dict[str, KernelConstants]:
-    """The two constants of the last form, by what was left out of their fit."""
-    sets = record()["kernels"]["constants"]
-    return {name: KernelConstants(**each) for name, each in sets.items()}
-
-
-def kernel_s() -> float:
-    """Seconds of a kernel, fitted to all runs of the three trials."""
-    return served_constants().kernel_s
-
-
 def served(name: str = EACH) -> Mapping[str, Any]:
     """TPOT's score of served mixtures, each model left out.
 
@@ -103,25 +90,13 @@ def served(name: str = EACH) -> Mapping[str, Any]:
     return found
 
 
-def latest() -> tuple[str, str]:
-    """The fourth form's, of the fourth trial's new models, in which it was blind."""
-    return _printed(fourth("mended"))
-
-
-def _printed(found: Mapping[str, Any]) -> tuple[str, str]:
-    """A mean error with the ends of its interval, and a bias."""
-    ends = found["low"], found["high"]
-    return with_ends(found["mean"], ends), signed(found["bias"], 1)
-
-
 def experts() -> Table:
     """Errors of TPOT by trial: of dense constants, and of the form that was tried."""
     return Table(
         "Mean error (and bias) of TPOT, four blind trials of mixtures of experts",
-        ("trial", "runs", "dense constants", "tried"),
+        ("trial", "runs", "dense constants", "that trial’s form"),
         [*_rows()],
         notes=(
-            "Tried: that trial’s form, blind on the day of its score.",
             "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the "
             "third’s last three, some known; its Kimi-K2.6 has K2.5’s figures); a "
             "cloud provider (the fourth: cloudrift-ai/deplodock).",
