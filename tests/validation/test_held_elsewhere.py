@@ -17,7 +17,7 @@ from llmserve_lab.validation.blind import TRIALS, blind_rows
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.fourth_rows import UNSEEN_SHAPES, fourth_runs
 from llmserve_lab.validation.fourth_trial import BESIDE
-from llmserve_lab.validation.held_elsewhere import Held, held
+from llmserve_lab.validation.held_elsewhere import HeldElsewhere, held
 from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.rows import GENERATIONS, vendored
 from llmserve_lab.validation.setting import Setting
@@ -122,5 +122,5 @@ def test_what_the_text_says_of_the_misses() -> None:
 def test_a_share_and_a_mean_of_errors_written_down() -> None:
     rows = fourth_runs()[:4]
     error = np.array([0.1, -0.3, 0.2, -0.4])
-    few = Held(rows, error, np.array([True, False, True, True]))
+    few = HeldElsewhere(rows, error, np.array([True, False, True, True]))
     assert few.share == 0.75 and few.mean_error == pytest.approx(0.25)

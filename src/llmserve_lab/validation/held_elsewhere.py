@@ -26,7 +26,7 @@ from llmserve_lab.validation.setting import Setting
 from llmserve_lab.validation.unit_work import Floats
 
 
-class Held(NamedTuple):
+class HeldElsewhere(NamedTuple):
     """Runs that have a band, their errors, and which of these lie inside it."""
 
     rows: tuple[MeasuredRow, ...]
@@ -49,12 +49,12 @@ class Held(NamedTuple):
 
         Of times per output token.
         """
-        rows = zip(self.rows, self.errors, strict=True)
-        return -median(row.tpot_s * error for row, error in rows if row.clients == 1)
+        rows = zip(self.rows, self.errors.tolist(), strict=True)
+        return float(median(-row.tpot_s * x for row, x in rows if row.clients == 1))
 
 
 @cache
-def held(kind: Kind) -> Held:
+def held(kind: Kind) -> HeldElsewhere:
     """The fourth trial's runs, predicted as the book predicts served mixtures."""
     banded = [(row, band(kind, Setting.of(row))) for row in fourth_runs()]
     kept = [(row, each) for row, each in banded if isinstance(each, Band)]
@@ -63,4 +63,4 @@ def held(kind: Kind) -> Held:
     times = made(predictor, served_constants())
     error = errors(times, predictor.measured, kind)
     ends = np.array([(each.low, each.high) for _, each in kept])
-    return Held(rows, error, (ends[:, 0] <= error) & (error <= ends[:, 1]))
+    return HeldElsewhere(rows, error, (ends[:, 0] <= error) & (error <= ends[:, 1]))

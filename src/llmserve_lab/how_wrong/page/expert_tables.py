@@ -12,6 +12,7 @@ from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import GOAL, SHAPES
 from llmserve_lab.validation.fourth_rows import UNSEEN_SHAPES
 from llmserve_lab.validation.fourth_trial import UNSEEN, fourth_record
+from llmserve_lab.validation.held_elsewhere import held
 from llmserve_lab.validation.kernel_fit import EACH
 from llmserve_lab.validation.latent_rows import LATENT_SHAPES
 from llmserve_lab.validation.prediction import Kind
@@ -20,8 +21,8 @@ from llmserve_lab.validation.third_rows import NEW_SHAPES
 from llmserve_lab.validation.third_trial import KNOWN, NEW
 
 __all__ = [
-    "GOAL", "KNOWN", "NEW", "SHAPES", "experts", "fourth", "score", "served", "span",
-    "third", "tried",
+    "GOAL", "KNOWN", "NEW", "SHAPES", "experts", "fourth", "held", "score",
+    "served", "span", "third", "tried",
 ]  # fmt: skip
 FIRST, SECOND, THIRD, FOURTH = "experts", "second trial", "third trial", "fourth trial"
 

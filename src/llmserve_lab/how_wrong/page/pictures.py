@@ -167,7 +167,6 @@ def trust() -> StaticFigure:
     runs = fairness.between_runs("both")
     least, most = lines[1][0], lines[-1][0]
     worsts = [worst for _, worst in lines[1:]]
-    blind = [per_cent(each) for each in expert_tables.span()]
     return StaticFigure.of(
         figure,
         sentence=(
@@ -175,7 +174,7 @@ def trust() -> StaticFigure:
             f"{len(runs.after)} loads between two own runs of {len(set(runs.servers))} "
             "servers, corrected by these runs. Other lines: all "
             f"{len(dense_rows())} rows. Not drawn: a refused server; mixtures of "
-            f"experts, blind {' to '.join(blind)} off. Never tested: another "
+            f"experts, blind {' to '.join(map(per_cent, expert_tables.span()))} off. Never tested: another "
             "vendor, the slowest requests, users who come at random."
         ),
         title=(
