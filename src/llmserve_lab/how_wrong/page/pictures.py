@@ -174,8 +174,8 @@ def trust() -> StaticFigure:
             f"{len(runs.after)} loads between two own runs of {len(set(runs.servers))} "
             "servers, corrected by these runs. Other lines: all "
             f"{len(dense_rows())} rows. Not drawn: a refused server; mixtures of "
-            f"experts, blind {' to '.join(map(per_cent, expert_tables.span()))} off. Never tested: another "
-            "vendor, the slowest requests, users who come at random."
+            f"experts, blind {' to '.join(map(per_cent, expert_tables.span()))} off. "
+            "Never tested: another vendor, the slowest requests, users who come at random."
         ),
         title=(
             f"A new dense server is predicted {least:.0f} to {most:.0f} % off in the "
