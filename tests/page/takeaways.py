@@ -83,8 +83,8 @@ KEPT: dict[str, list[str]] = {
     ],
     "how_wrong": [
         (
-            "‘With one’ qwen_error fold_error tpot ‘better blind’ experts_blind "
-            "blind_decodes blind_prompts twin_blind"
+            "‘With one’ qwen_error fold_error tpot ‘better blind’ second_blind "
+            "fourth_blind blind_decodes blind_prompts twin_blind"
         ),
         "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
         "‘worse than’ ttft bare_ttft one_ttft",

@@ -117,8 +117,8 @@ class MeasuredRow:
 
     @property
     def generation(self) -> str:
-        """Hopper or Blackwell."""
-        return GENERATIONS[self.system]
+        """Hopper or Blackwell; of another device its name, which no fit has met."""
+        return GENERATIONS.get(self.system, self.accelerator.name)
 
     @property
     def shape(self) -> ModelShape:

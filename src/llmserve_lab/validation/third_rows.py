@@ -194,8 +194,3 @@ def third_runs() -> tuple[MeasuredRow, ...]:
     if found.left_out:
         raise ValueError(f"third_rows.csv must be known in full, got {found.left_out}")
     return found.rows
-
-
-def new_runs() -> tuple[MeasuredRow, ...]:
-    """Those of models that no run had been looked at of."""
-    return tuple(row for row in third_runs() if row.model in NEW_SHAPES)

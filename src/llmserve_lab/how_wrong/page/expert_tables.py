@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from llmserve_lab.formula.text import signed
-from llmserve_lab.how_wrong.wording import per_cent, with_ends
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
-from llmserve_lab.validation.blind import blind_rows
 from llmserve_lab.validation.constants import record
-from llmserve_lab.validation.experts import GOAL, OPENED, SHAPES
+from llmserve_lab.validation.experts import GOAL, SHAPES
+from llmserve_lab.validation.fourth_rows import UNSEEN_SHAPES
+from llmserve_lab.validation.fourth_trial import UNSEEN, fourth_record
+from llmserve_lab.validation.held_elsewhere import held
 from llmserve_lab.validation.kernel_fit import EACH
-from llmserve_lab.validation.kernel_form import KernelConstants, kernels_of
 from llmserve_lab.validation.latent_rows import LATENT_SHAPES
 from llmserve_lab.validation.prediction import Kind
-from llmserve_lab.validation.served import PART, served_constants
-from llmserve_lab.validation.third_rows import NEW_SHAPES, third_runs
+from llmserve_lab.validation.served import PART
+from llmserve_lab.validation.third_rows import NEW_SHAPES
 from llmserve_lab.validation.third_trial import KNOWN, NEW
 
 __all__ = [
-    "GOAL", "KNOWN", "NEW", "SHAPES", "blind", "constants", "crossed",
-    "experts", "kernel_s", "kernels", "latest", "score", "served",
-    "third", "tried",
+    "GOAL", "KNOWN", "NEW", "SHAPES", "experts", "fourth", "held", "score",
+    "served", "span", "third", "tried",
 ]  # fmt: skip
-FIRST, SECOND, THIRD = "experts", "second trial", "third trial"
+FIRST, SECOND, THIRD, FOURTH = "experts", "second trial", "third trial", "fourth trial"
 
 
 def score(sort: str, kind: Kind, model: str = EACH) -> Mapping[str, Any]:
@@ -59,25 +57,28 @@ def third(sort: str, name: str = NEW) -> Mapping[str, Any]:
     return found
 
 
-def crossed(name: str = EACH) -> Mapping[str, Any]:
-    """TPOT's score of the last form on the first two trials, each model left out.
+def fourth(sort: str, name: str = UNSEEN) -> Mapping[str, Any]:
+    """A score of TPOT in the fourth trial: of a model, or a sort of models.
 
     Raises:
         KeyError: the record has no such score.
     """
-    found: Mapping[str, Any] = record()["kernels"]["model left out"][name]
+    found: Mapping[str, Any] = fourth_record()[FOURTH][sort][name]["tpot"]
     return found
 
 
-def constants() -> dict[str, KernelConstants]:
-    """The two constants of the last form, by what was left out of their fit."""
-    sets = record()["kernels"]["constants"]
-    return {name: KernelConstants(**each) for name, each in sets.items()}
-
-
-def kernel_s() -> float:
-    """Seconds of a kernel, fitted to all runs of the three trials."""
-    return served_constants().kernel_s
+def span() -> tuple[float, float]:
+    """The least and the largest mean error that was made blind of new models."""
+    means = [
+        each["mean"]
+        for each in (
+            score("blind", "tpot"),
+            tried("mended", "tpot"),
+            third("mended"),
+            fourth("mended"),
+        )
+    ]
+    return min(means), max(means)
 
 
 def served(name: str = EACH) -> Mapping[str, Any]:
@@ -90,77 +91,35 @@ def served(name: str = EACH) -> Mapping[str, Any]:
     return found
 
 
-def kernels() -> tuple[float, float]:
-    """The fewest and the most kernels of a layer, of all blind runs."""
-    found = [kernels_of(row) for row in blind_rows()]
-    return min(found), max(found)
-
-
-def blind() -> tuple[str, str]:
-    """Dense constants' mean error of TPOT in the first trial, and bias, as printed."""
-    return _printed(score("blind", "tpot"))
-
-
-def latest() -> tuple[str, str]:
-    """The last form's, of the third trial's new models, in which it was blind."""
-    return _printed(third("mended"))
-
-
-def _printed(found: Mapping[str, Any]) -> tuple[str, str]:
-    """A mean error with the ends of its interval, and a bias."""
-    ends = found["low"], found["high"]
-    return with_ends(found["mean"], ends), signed(found["bias"], 1)
-
-
 def experts() -> Table:
-    """Errors of TPOT by trial: of dense constants, of what was tried, of the last."""
+    """Errors of TPOT by trial: of dense constants, and of the form that was tried."""
     return Table(
-        "Mean error (and bias) of TPOT, three blind trials of mixtures of experts",
-        ("trial", "runs", "dense constants", "tried", "last"),
+        "Mean error (and bias) of TPOT, four blind trials of mixtures of experts",
+        ("trial", "runs", "dense constants", "that trial’s form"),
         [*_rows()],
         notes=(
-            f"Tried: that trial’s form, blind until {OPENED.date}. Last: the third’s, "
-            "cross-validated on the first two.",
             "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the "
-            "last three, some known; its Kimi-K2.6 has K2.5’s figures).",
+            "third’s last three, some known; its Kimi-K2.6 has K2.5’s figures); a "
+            "cloud provider (the fourth: cloudrift-ai/deplodock).",
         ),
     )
 
 
 def _rows() -> Iterator[tuple[str, ...]]:
-    """Lines by trial; of the third also its parts."""
-    first, other = score("blind", "tpot"), tried("mended", "tpot")
-    yield _line(f"first: {_names(SHAPES)}", first, None, crossed("first"))
+    """Lines by trial: of new models, and of the last two also of known ones."""
+    yield _line(f"first: {_names(SHAPES)}", score("blind", "tpot"), None)
     named = f"second: {_names(LATENT_SHAPES)}"
-    yield _line(named, tried("dense", "tpot"), other, crossed("second"))
-    new, *rest = NEW_SHAPES
-    parts = {
-        NEW: "third: four new models",
-        new: f"— {_names((new,))}",
-        "others": f"— {_names(rest)}",
-        KNOWN: "third: known models",
-    }
-    for name, said in parts.items():
-        both = [
-            pooled(sort, rest) if name == "others" else third(sort, name)
-            for sort in ("dense", "mended")
-        ]
-        yield _line(said, *both, None)
-
-
-def pooled(sort: str, models: Iterable[str]) -> Mapping[str, Any]:
-    """A score of the third trial's runs of some models together."""
-    has = record()[THIRD]
-    error = has["mended errors"] if sort == "mended" else has["errors"]["tpot"]
-    chosen = {*models}
-    own = np.array([row.model in chosen for row in third_runs()])
-    mine = np.array(error)[own]
-    return {"n": len(mine), "mean": np.abs(mine).mean(), "bias": mine.mean()}
+    yield _line(named, tried("dense", "tpot"), tried("mended", "tpot"))
+    of = {"third": (third, NEW_SHAPES), "fourth": (fourth, UNSEEN_SHAPES)}
+    for trial, (found, models) in of.items():
+        for name, said in ((NEW, _names(models)), (KNOWN, KNOWN)):
+            both = found("dense", name), found("mended", name)
+            yield _line(f"{trial}: {said}", *both)
 
 
 def _names(models: Iterable[str]) -> str:
     """Short names of models, in a list."""
-    known = {**SHAPES, **LATENT_SHAPES, **NEW_SHAPES}
+    known = {**SHAPES, **LATENT_SHAPES, **NEW_SHAPES, **UNSEEN_SHAPES}
     return ", ".join(known[name].name for name in models)
 
 

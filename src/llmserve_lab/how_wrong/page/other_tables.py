@@ -14,7 +14,6 @@ from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, point
 from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
-from llmserve_lab.how_wrong.page import expert_tables
 from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
 from llmserve_lab.how_wrong.record import ENOUGH, ends_of, record, row_errors
 from llmserve_lab.how_wrong.script import LINES
@@ -28,8 +27,6 @@ from llmserve_lab.validation.cache_blocks import (
     room,
 )
 from llmserve_lab.validation.constants import record as validated
-from llmserve_lab.validation.experts import stored_runs
-from llmserve_lab.validation.third_rows import new_runs
 
 
 def seesaw() -> Table:
@@ -158,11 +155,6 @@ def elsewhere() -> Table:
         error = with_ends(has.mean_error, ends)
         numbers = (f"{has.n_runs} runs", error, signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
-    tried = (
-        ("TPOT of mixtures of experts", stored_runs(), expert_tables.blind()),
-        ("four others, mended twice", new_runs(), expert_tables.latest()),
-    )
-    rows += [(what, "blind", f"{len(runs)} runs", *said) for what, runs, said in tried]
     afd = record()["afd"]
     for name, sizes in afd["rules"].items():
         ends = sizes["median, low"], sizes["median, high"]
@@ -177,7 +169,7 @@ def elsewhere() -> Table:
             "a simulator that shares the rule's assumptions (simulated); no real "
             "machine.",
             "In brackets: 95 % bootstrap interval, runs drawn (of the rules whole "
-            f"bundles, of experts servers); fewer than {ENOUGH} runs have none.",
+            f"bundles); fewer than {ENOUGH} runs have none.",
         ),
     )
 

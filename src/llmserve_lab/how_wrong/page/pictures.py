@@ -164,7 +164,7 @@ def trust() -> StaticFigure:
         handlelength=1,
         reverse=True,
     )
-    runs = fairness.between_runs("both")
+    runs, seen = fairness.between_runs("both"), len(dense_rows())
     least, most = lines[1][0], lines[-1][0]
     worsts = [worst for _, worst in lines[1:]]
     return StaticFigure.of(
@@ -172,10 +172,10 @@ def trust() -> StaticFigure:
         sentence=(
             "What is new was kept out of the fit. First line: "
             f"{len(runs.after)} loads between two own runs of {len(set(runs.servers))} "
-            "servers, corrected by these runs. Other lines: all "
-            f"{len(dense_rows())} rows. Not drawn: a refused server; mixtures of "
-            f"experts, blind {expert_tables.blind()[0]}. Never tested: another "
-            "vendor, the slowest requests, users who come at random."
+            f"servers, corrected by these runs. Other lines: all {seen} rows. Not "
+            "drawn: a refused server; mixtures of experts, blind "
+            f"{' to '.join(map(per_cent, expert_tables.span()))} off. Never tested: "
+            "another vendor, the slowest requests, users who come at random."
         ),
         title=(
             f"A new dense server is predicted {least:.0f} to {most:.0f} % off in the "
