@@ -99,7 +99,9 @@ def test_each_column_of_a_layer_s_time() -> None:
 
 def test_what_a_group_leaves_grows_by_the_experts_that_others_hold() -> None:
     """58 MoE layers. How many requests that holds follows from it, elsewhere."""
-    left = {float(r["GPUs"]): r["left"] for r in lines(layer_time.cache_table())}
+    left = {
+        float(r["GPUs"]): r["left by weights"] for r in lines(layer_time.cache_table())
+    }
     for fewer, more in ((16, 64), (64, 256)):
         grown = 58 * EXPERT * (EXPERTS / fewer - EXPERTS / more)
         gap = number(left[more])[0] - number(left[fewer])[0]

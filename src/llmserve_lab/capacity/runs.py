@@ -140,12 +140,6 @@ def little_of_the_hour() -> tuple[float, float]:
     return latency_s, rate * latency_s
 
 
-def first_of_the_hour() -> float:
-    """TTFT that nine in ten requests of it keep."""
-    return LEVEL.kept(hour_at_goodput()[0]).nearest_ttft_s
-
-
-@cache
 def scaled_run(name: str, cold_s: float = SLOW_S) -> Stored:
     """The burst under one autoscaler, as recorded."""
     found = recorded()["scaled"][f"{cold_s:g}"][name]

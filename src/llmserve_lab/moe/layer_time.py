@@ -204,9 +204,8 @@ def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
 
 def left_bytes(ep: float, gpu: str = GPUS[0]) -> float:
     """What an engine takes of a GPU, less weights; below zero if these do not fit."""
-    known = setting(gpu)
-    taken = float(known["hbm_bytes"]) * float(MEMORY_SHARE)
-    return taken - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
+    taken = float(setting(gpu)["hbm_bytes"]) * float(MEMORY_SHARE)
+    return taken - float(f.GPU_WEIGHT_BYTES.at(setting(gpu), ep=ep))
 
 
 def cache_table() -> Table:
@@ -215,11 +214,8 @@ def cache_table() -> Table:
     for ep in (16.0, 64.0, 256.0):
         held = (f"{cache_room(ep, tokens)}" for tokens in LONG_CONTEXTS)
         rows.append((f"{ep:.0f}", f"{left_bytes(ep) / 1e9:.0f} GB", *held))
-    held = (f"of {tokens:,} tokens [1]" for tokens in LONG_CONTEXTS)
-    columns = ("GPUs", "left", *held)
-    title = "Memory left on an H800 by weights, and the requests that it then holds"
-    notes = ["Less working space and what each running request needs besides."]
-    return Table(title, columns, rows, notes)
+    columns = ("GPUs", "left by weights", *(f"of {n:,} tokens" for n in LONG_CONTEXTS))
+    return Table("Memory left on an H800, and the requests it holds", columns, rows)
 
 
 def even_rows() -> float:

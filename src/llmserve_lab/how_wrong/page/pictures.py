@@ -178,8 +178,8 @@ def trust() -> StaticFigure:
             "another vendor, the slowest requests, users who come at random."
         ),
         title=(
-            f"A new dense server is predicted {least:.0f} to {most:.0f} % off in the "
-            f"mean, the worst one {min(worsts):.0f} to {max(worsts):.0f} %"
+            f"Left out of the fit, a dense server is {least:.0f} to {most:.0f} % off "
+            f"in the mean, the worst one {min(worsts):.0f} to {max(worsts):.0f} %"
         ),
         name="how_wrong.trust",
     )
