@@ -140,6 +140,7 @@ def little_of_the_hour() -> tuple[float, float]:
     return latency_s, rate * latency_s
 
 
+@cache
 def scaled_run(name: str, cold_s: float = SLOW_S) -> Stored:
     """The burst under one autoscaler, as recorded."""
     found = recorded()["scaled"][f"{cold_s:g}"][name]
