@@ -173,9 +173,9 @@ TABLES = (
         "mixture_of_experts",
         "Memory left on an H800",
         (
-            Worked("of 1,200 tokens", ("left",), held(1200)),
-            Worked("of 4,096 tokens", ("left",), held(4096)),
-            Worked("of 32,768 tokens", ("left",), held(32_768)),
+            Worked("of 1,200 tokens", ("left by weights",), held(1200)),
+            Worked("of 4,096 tokens", ("left by weights",), held(4096)),
+            Worked("of 32,768 tokens", ("left by weights",), held(32_768)),
         ),
     ),
     Rules(

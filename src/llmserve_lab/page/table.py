@@ -51,7 +51,8 @@ class Table:
     the others are from the run that made the table,
     whose ``settings`` (text, numbers, or cited numbers) are kept with it. Where all
     numbers are predictions of one kind, ``band`` says below how far off they are. The
-    headings of a ``sortable`` table sort it, on a built page.
+    headings of a ``sortable`` table sort it, on a built page. Where the second column
+    has a command's ``options``, these stay on one line.
 
     Raises:
         TypeError: a cell is neither text nor a number.
@@ -67,6 +68,7 @@ class Table:
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
     band: ErrorBand | None = None
     sortable: bool = False
+    options: bool = False
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
@@ -119,6 +121,7 @@ class Table:
     def _repr_html_(self) -> str:
         """Semantic HTML, the same bytes every time, everything escaped."""
         caption, book = escape(self.caption), Provenance()
+        named = "catalog options" if self.options else "catalog"
         # What every number is from that does not say otherwise.
         run = this_run(self.settings) if any(self.numeric) else None
         mark = f' data-run="{book.number(run, band=self.band)}"' if run else ""
@@ -130,7 +133,7 @@ class Table:
         body = "\n".join(f"<tr>{row}</tr>" for row in rows)
         return (
             f'<div class="{WRAP}" tabindex="0" role="region" aria-label="{caption}">\n'
-            f'<table class="catalog"{mark}>\n<caption>{caption}</caption>\n'
+            f'<table class="{named}"{mark}>\n<caption>{caption}</caption>\n'
             f"<thead>\n<tr>{head}</tr>\n</thead>\n"
             f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
             + self._notes()

@@ -2,7 +2,7 @@
 
     python -m llmserve_lab.validation.fourth_trial FILE.csv
 
-prints the errors of a file with :data:`COLUMNS`; with ``--write``, the form's fit and
+prints the errors of a file with :data:`COLUMNS`; with ``write``, the form's fit and
 the trial are written to ``data/fourth_record.json``. The form of :mod:`.launch_form`,
 its three constants, fitted to the runs of the three trials before, and the choice of
 the runs (``tools/fourth_rows.py``, by settings) were fixed before a time was read. The
@@ -117,7 +117,7 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--write":
+    if sys.argv[1] == "write":
         write()
     else:
         main(Path(sys.argv[1]))

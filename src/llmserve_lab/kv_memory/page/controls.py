@@ -12,6 +12,7 @@ from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
 from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.checks import key_of
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.kv_memory.machine import BLOCK, beside_bytes
 from llmserve_lab.page.banded import BandTable
@@ -59,11 +60,14 @@ def cache_bytes(
 
 def room_band(*, model: str, gpu: str, group: str, bits: str) -> Band | Unmeasured:
     """How far off the room for the cache was where vLLM printed its own count."""
-    (layers,) = (one for one in LAYERS if one.name == model)
+    named = {one.name: one for one in LAYERS}
+    devices = {each.name: each for each in DEVICES}
+    key_of("model", model, named)
+    key_of("gpu", gpu, devices)
+    layers, device = named[model], devices[gpu]
     assert layers.shape is not None
     if isinstance(layers.shape.ffn, MoeFfn):
         return Unmeasured("a mixture of experts: the counts are of dense models")
-    (device,) = (each for each in DEVICES if each.name == gpu)
     return band(device.key, bits.lower(), tp=int(group))
 
 

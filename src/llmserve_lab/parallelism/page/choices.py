@@ -29,13 +29,6 @@ Values = tuple[float, ...]
 USERS_PORT, MASTER_PORT, RPC_PORT = 8000, 29501, 29550  # defaults of vLLM
 
 
-class LayoutTable(Table):
-    """A table whose second column has options, which stay on one line."""
-
-    def _repr_html_(self) -> str:
-        return super()._repr_html_().replace('"catalog"', '"catalog options"', 1)
-
-
 def sixteen(name: str) -> GpuLayout:
     """Sixteen GPUs in two servers of eight, a 400 Gb/s port for each GPU."""
     tp, stages, replicas = SIXTEEN[name]
@@ -120,7 +113,7 @@ def rows(made: Mapping[str, GpuLayout]) -> list[tuple[str, ...]]:
     ]
 
 
-def table() -> LayoutTable:
+def table() -> Table:
     """Eight GPUs in two servers of four, then sixteen in two of eight."""
     columns = (
         "layout", "vLLM", f"{FEW} requests, ms", f"{stills.REQUESTS}, ms",
@@ -141,4 +134,4 @@ def table() -> LayoutTable:
     caption = (
         f"{MODEL.name}: eight GPUs in two servers of four, sixteen in two of eight"
     )
-    return LayoutTable(caption, columns, lines, notes)
+    return Table(caption, columns, lines, notes, options=True)
