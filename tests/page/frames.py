@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from llmserve_lab.page.live import registry
@@ -11,6 +12,7 @@ from tests.page.seen import alive
 Row = dict[str, Any]
 
 
+@cache
 def made(name: str) -> StepFigure:
     """A figure by its chapter and name; made once in a process."""
     return registry.steps()[name]()

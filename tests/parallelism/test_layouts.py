@@ -270,6 +270,10 @@ def test_the_goal_of_the_bench_is_reached_by_two_layouts() -> None:
         (lambda: GpuLayout(tp=4, servers=3), "servers must divide tp, 4, got 3"),
         (lambda: GpuLayout(nics=0), "nics must be at least 1, got 0"),
         (
+            lambda: GpuLayout(tp=16, servers=2, model=catalog.model("gpt-oss-120b")),
+            "model must be dense over several servers, got gpt-oss-120b",
+        ),
+        (
             lambda: GpuLayout(replicas=2).decode(5, 10),
             "replicas × batches must divide the requests, 5, got 2",
         ),

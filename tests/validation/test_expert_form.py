@@ -267,7 +267,7 @@ def test_what_cannot_be_fitted_is_refused() -> None:
         ValueError, match="layer_s must be finite and at least 0, got -1"
     ):
         ExpertConstants(layer_s=-1.0, products=1.0)
-    with pytest.raises(ValueError, match="start must be above 0 in both"):
+    with pytest.raises(ValueError, match="start must be above 0 in all"):
         fit_extra(sample(), start=DENSE)
     one = sample().subset(sample().label("model") == sample().rows[0].model)
     with pytest.raises(ValueError, match="rows must have two labels or more"):

@@ -27,10 +27,11 @@ LIMITS: dict[Limit, str] = {
 ERROR = "error of "
 NOTES = (
     "Promises are on means; nine in ten requests keep them only at a lower rate.",
-    "A step reads at most one prompt, whole. Weights and cache in one precision.",
+    "A step reads at most one prompt, whole. {}",
     "Errors: predicted / measured - 1, of nine in ten runs like this one.",
 )
-EIGHT = "The cache of a mixture of experts has eight bits at least, as where measured."
+DENSE = "Weights and cache in one precision."
+EIGHT = "A mixture's cache has eight bits at least, as where measured."
 
 
 def text(found: SizingPlan) -> str:
@@ -48,7 +49,8 @@ def text(found: SizingPlan) -> str:
     lines += [f"TP{each.tp}: {each.why}" for each in sizes]
     if outside:
         lines += ["", f"Outside everything measured: {', '.join(outside)}."]
-    notes = (*NOTES, EIGHT) if isinstance(found.model.ffn, MoeFfn) else NOTES
+    cache = EIGHT if isinstance(found.model.ffn, MoeFfn) else DENSE
+    notes = (each.format(cache) for each in NOTES)
     return "\n".join([*lines, *notes, "", sentence(found)])
 
 

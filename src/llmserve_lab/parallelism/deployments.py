@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Accelerator, Link, ModelShape
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import key_of, whole
 from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.engine import IterationCost
@@ -38,7 +39,8 @@ class GpuLayout:
 
     Raises:
         ValueError: there is no GPU in a stage, no stage, no replica, no port, more
-            stages than layers, or a group that cannot be shared out to its servers.
+            stages than layers, a group that cannot be shared out to its servers, or a
+            mixture of experts cut over several, whose sending is not counted.
     """
 
     tp: int = 1
@@ -62,6 +64,10 @@ class GpuLayout:
             )
         if self.tp % self.servers:
             raise ValueError(f"servers must divide tp, {self.tp}, got {self.servers}")
+        if self.servers > 1 and isinstance(self.model.ffn, MoeFfn):
+            raise ValueError(
+                f"model must be dense over several servers, got {self.model.name}"
+            )
 
     @property
     def name(self) -> str:

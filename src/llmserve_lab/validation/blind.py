@@ -1,4 +1,4 @@
-"""All runs of mixtures of experts that were predicted before they were looked at."""
+"""Runs of mixtures of experts of the first three trials: predicted, then looked at."""
 
 from __future__ import annotations
 

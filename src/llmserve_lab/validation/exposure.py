@@ -156,7 +156,7 @@ def _alike(row: MeasuredRow, protocol: Protocol) -> tuple[object, ...]:
     """What decides how a row's benchmark goes, iteration by iteration."""
     longest = -(-(row.prompt_len + row.output_len) // BLOCK_TOKENS) + 1
     blocks = min(protocol.kv_blocks(row), (row.clients + 1) * longest)
-    return protocol.policy, *row.sent, blocks
+    return type(row), protocol.policy, *row.sent, blocks
 
 
 def run(

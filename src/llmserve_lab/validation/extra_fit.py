@@ -1,6 +1,6 @@
 """The fit of what mixtures of experts have beside the six constants of dense models.
 
-One piece for all forms with two such constants. The six stay as they are; TPOT alone
+One piece for all forms with such constants. The six stay as they are; TPOT alone
 is fitted, with the loss of :mod:`.fit`.
 """
 
@@ -79,7 +79,7 @@ class ExtraFit(Generic[P, C]):
 
         start = start or self.begin
         if not min(astuple(start)) > 0:
-            raise ValueError(f"start must be above 0 in both, got {start}")
+            raise ValueError(f"start must be above 0 in all, got {start}")
         names = [each.name for each in fields(start)]
 
         def of(logs: Floats) -> C:

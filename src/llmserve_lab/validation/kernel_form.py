@@ -32,7 +32,7 @@ from llmserve_lab.validation.latent_form import latent_cost, latent_exposures
 from llmserve_lab.validation.on_devices import OnDevices
 from llmserve_lab.validation.prediction import Times
 from llmserve_lab.validation.rows import MeasuredRow
-from llmserve_lab.validation.unit_work import BYTES_16, Floats
+from llmserve_lab.validation.unit_work import BYTES_16, Floats, bytes_per_weight
 
 # Kernels of a layer that decodes, by what it is made of; vLLM's modules, one by one:
 # norm, product, rotation with the write to the cache, attention, product; norm,
@@ -105,7 +105,8 @@ def state_bytes_each(row: OnDevices) -> float:
 
     InferenceX's scripts say so of FP8 and FP4, and 32 bits are the model's own.
     """
-    return BYTES_16 if row.precision in ("fp8", "fp4") else 2 * BYTES_16
+    fewer = bytes_per_weight(row.precision) < BYTES_16
+    return BYTES_16 if fewer else 2 * BYTES_16
 
 
 class KernelPredictor(MendedPredictor):

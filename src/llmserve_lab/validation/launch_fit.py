@@ -17,8 +17,8 @@ from llmserve_lab.validation.blind import blind_rows
 from llmserve_lab.validation.constants import achieved
 from llmserve_lab.validation.experts import stored_runs
 from llmserve_lab.validation.extra_fit import ExtraFit
-from llmserve_lab.validation.kernel_fit import EACH
-from llmserve_lab.validation.kernel_form import KernelConstants, KernelPredictor
+from llmserve_lab.validation.kernel_fit import EACH, KERNELS
+from llmserve_lab.validation.kernel_form import KernelPredictor
 from llmserve_lab.validation.latent_rows import latent_runs
 from llmserve_lab.validation.launch_form import LaunchConstants, LaunchPredictor
 from llmserve_lab.validation.prediction import Times, errors
@@ -36,17 +36,11 @@ def made(predictor: LaunchPredictor, extra: LaunchConstants) -> Times:
     return predictor.launching(achieved(), extra)
 
 
-def made_before(predictor: KernelPredictor, extra: KernelConstants) -> Times:
-    """The same of the form of the third trial."""
-    return predictor.timed(achieved(), extra)
-
-
 LAUNCHES = ExtraFit(START, made)
-BEFORE = ExtraFit(KernelConstants(kernel_s=6e-6, products=3.0), made_before)
 
 
 def seen_rows() -> tuple[MeasuredRow, ...]:
-    """All runs that were blind once, but those that repeat another model's figures."""
+    """Runs of the first three trials, but those that repeat another model's figures."""
     return tuple(row for row in blind_rows() if row.model != REPEATED)
 
 
@@ -79,7 +73,7 @@ def recorded() -> dict[str, Any]:
         found = LAUNCHES.without(predictor, label)
         sets |= found
         scored[f"{name} left out"] = LAUNCHES.left_out(predictor, label, found)
-        old = BEFORE.left_out(before, label, BEFORE.without(before, label))
+        old = KERNELS.left_out(before, label, KERNELS.without(before, label))
         scored[f"{name} left out, before"] = old
     return {
         "status": "seen: the form was chosen with all runs in view",

@@ -6,7 +6,7 @@ prints the errors of a file with :data:`COLUMNS`. The form of :mod:`.expert_form
 the facts of latent attention in :mod:`.latent_form`, its two constants, fitted to the
 763 runs of the first trial alone, and the choice of the runs (``tools/latent_rows.py``,
 by settings) were fixed before a time was read. Beside it stands the machine that was
-fitted to dense models, which makes the book's predictions.
+fitted to dense models, which made the book's predictions then.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def trial_record(
 ) -> dict[str, Any]:
     """What the record has of a trial: when, on which file, and both scores.
 
-    ``"errors"`` are of the machine that was fitted to dense models, for the bands;
+    ``"errors"`` are of the machine that was fitted to dense models;
     those of the form that was tried, whose ``times`` these are, are beside them.
     """
     plain = predict(predictor.rows)

@@ -31,7 +31,7 @@ PART = "served mixtures"  # of the record
 
 @cache
 def all_runs() -> KernelPredictor:
-    """The runs of all trials, counted by the engine."""
+    """The runs of the first three trials, counted by the engine."""
     return KernelPredictor(blind_rows())
 
 

@@ -59,10 +59,11 @@ def mixture_cost(
 ) -> IterationCost:
     """The cost of an iteration of a mixture on ``tp`` GPUs, fitted to servers.
 
-    Weights are in ``precision``, BF16 by default; of four bits only what the published
-    checkpoint has in four, and a GPU that does not compute in it widens them. A cached
-    number takes ``kv_bytes``, by default :func:`cache_bytes`. The constants are the six
-    of dense models, what is ``reached``, and two ``extra``, by default as fitted.
+    Weights are in ``precision``, BF16 by default; of four bits only what a published
+    checkpoint that is known has in four, of other models all but the LM head. A GPU
+    that does not compute in it widens them. A cached number takes ``kv_bytes``, by
+    default :func:`cache_bytes`. The constants are the six of dense models, what is
+    ``reached``, and two ``extra``, by default as fitted.
 
     Raises:
         LookupError: there is no such precision.
