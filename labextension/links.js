@@ -37,11 +37,24 @@
   /* Scroll to a cell, and wait until it holds what is looked for. A notebook that has
      just been opened draws its cells one by one, and breaks the scrolling off. */
   async function drawn(content, at, find) {
-    for (let i = 0; i < 200 && !find(); i += 1) {
+    const reader = scrolling();
+    for (let i = 0; i < 200 && !find() && !reader.moved; i += 1) {
       if (i % 20 === 0) content.scrollToItem(at, "start").catch(() => {});
       await rest(50);
     }
+    reader.leave();
     return find();
+  }
+
+  /* Whether the reader has begun to scroll, until it is asked no more. */
+  function scrolling() {
+    const over = new AbortController();
+    const reader = { moved: false, leave: () => over.abort() };
+    for (const event of ["wheel", "touchstart", "keydown", "pointerdown"]) {
+      const how = { capture: true, signal: over.signal };
+      window.addEventListener(event, () => { reader.moved = true; }, how);
+    }
+    return reader;
   }
 
   /* Open every fold around the cell at `at`, the outermost first. */
@@ -68,7 +81,7 @@
   async function reveal(content, at, name) {
     const cell = content.widgets[at];
     await unfold(content, at);
-    await drawn(content, at, () => element(cell.node, name));
+    if (!await drawn(content, at, () => element(cell.node, name))) return;
     const place = () => element(cell.node, name) ?? cell.node;
     for (let fold = place().closest("details"); fold;
       fold = fold.parentElement.closest("details")) fold.open = true;
@@ -78,16 +91,14 @@
   /* Cells above it get their height when they are drawn: again until it stays in place,
      or the reader scrolls. */
   async function settle(place) {
-    let moved = false;
-    for (const event of ["wheel", "touchstart", "keydown", "pointerdown"]) {
-      window.addEventListener(event, () => { moved = true; }, { once: true, capture: true });
-    }
-    for (let i = 0, rests = 0; i < 40 && rests < 5 && !moved; i += 1) {
+    const reader = scrolling();
+    for (let i = 0, rests = 0; i < 40 && rests < 5 && !reader.moved; i += 1) {
       place().scrollIntoView();
       const { top } = place().getBoundingClientRect();
       await rest(100);
       rests = Math.abs(place().getBoundingClientRect().top - top) < 2 ? rests + 1 : 0;
     }
+    reader.leave();
   }
 
   function decoded(hash) {
@@ -128,7 +139,8 @@
     });
     document.addEventListener("click", (event) => {
       const link = event.target.closest?.('a[href^="#"]');
-      if (!link?.closest(PAGES) || event.defaultPrevented || event.ctrlKey) return;
+      const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
+      if (!link?.closest(PAGES) || event.defaultPrevented || elsewhere) return;
       if (followed(app, tracker, link)) event.preventDefault();
     });
   }
