@@ -11,7 +11,6 @@ from llmserve_lab.catalog.evidence.kernels import GRAPH_STEP_S
 from llmserve_lab.flash_attention.page import figures
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.live.figure import LiveFigure
-from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.running_example import device, model, share
 from tests.flash_attention.test_drawn import (
     PEAK,
@@ -35,15 +34,6 @@ def made(name: str) -> LiveFigure:
     return found
 
 
-def numbers(figure: LiveFigure, known: dict[str, float]) -> dict[str, float]:
-    """Every number below a figure by its label."""
-    return {
-        str(each.label): known[each.name]
-        for each in figure.readouts
-        if isinstance(each, Readout)
-    }
-
-
 def whole(number: int) -> str:
     return f"{number:,}" if number >= 10_000 else f"{number}"
 
@@ -65,7 +55,7 @@ def test_each_readout_of_the_bytes_of_a_head(tokens: int, rows: int, keys: int) 
         "tiled": 2 * WIDTH * (2 * tokens + 2 * _keys(tokens, rows)),
         "each once": once_bytes(tokens),
     }
-    assert numbers(figure, known) == pytest.approx({
+    assert plotted.readings(figure, known) == pytest.approx({
         "Plain: bytes moved": moved["plain"],
         "Tiled: bytes moved": moved["tiled"],
         "Shared memory, of 232 kB (227 KiB)": shared,
@@ -154,7 +144,7 @@ def test_each_readout_of_splits_and_its_sentence(
     size = {"batch": float(batch), "context": float(context), "n_split": float(splits)}
     known, blocks = figure.values(**size), batch * KV_HEADS * splits
     took = attention_s(batch, context, splits)
-    assert numbers(figure, known) == pytest.approx(
+    assert plotted.readings(figure, known) == pytest.approx(
         {
             "Thread blocks, for 132 multiprocessors": blocks,
             "Waves of thread blocks": math.ceil(blocks / SMS),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.readout import Readout
 from tests.page import drawn, seen
 
 Point = tuple[float, float]
@@ -76,3 +77,12 @@ def points(figure: LiveFigure, **changes: Any) -> dict[str, list[Point]]:
     for ink, x, y, _ in plotted(figure, "symbol", **changes):
         found.setdefault(ink, []).append((x, y))
     return found
+
+
+def readings(figure: LiveFigure, known: dict[str, float]) -> dict[str, float]:
+    """Every number below a figure by its label."""
+    return {
+        str(each.label): known[each.name]
+        for each in figure.readouts
+        if isinstance(each, Readout)
+    }

@@ -7,7 +7,6 @@ import pytest
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.live.figure import LiveFigure
-from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.page import figures
 from llmserve_lab.running_example import device, model
@@ -23,15 +22,6 @@ KINDS = {"MHA": "llama-2-7b", "GQA": "llama-3-70b", "MLA": "deepseek-v3"}
 def made(name: str) -> LiveFigure:
     found: LiveFigure = getattr(figures, name)()
     return found
-
-
-def numbers(figure: LiveFigure, known: dict[str, float]) -> dict[str, float]:
-    """Every number below a figure by its label."""
-    return {
-        str(each.label): known[each.name]
-        for each in figure.readouts
-        if isinstance(each, Readout)
-    }
 
 
 def does(batch: float, context: float) -> float:
@@ -53,7 +43,7 @@ def test_each_readout_of_the_roof_and_its_sentence(
     decode, prefill = bill(batch, context), bill(0, 0, prompt=prompt)
     both = [of.iteration_flops / of.iteration_bytes for of in (decode, prefill)]
     known, held = figure.values(**size), LLAMA.weight_bytes() + decode.kv_read_bytes
-    assert numbers(figure, known) == pytest.approx(
+    assert plotted.readings(figure, known) == pytest.approx(
         dict(zip(("Decode: intensity", "Prefill: intensity"), both, strict=True)),
         rel=2e-3,
     )
@@ -164,7 +154,7 @@ def test_each_readout_of_batch_and_context(batch: int, context: int) -> None:
     figure, of = made("batch_and_context"), bill(batch, context)
     size = {"batch": float(batch), "context": float(context)}
     known, held = figure.values(**size), LLAMA.weight_bytes() + of.kv_read_bytes
-    assert numbers(figure, known) == pytest.approx(
+    assert plotted.readings(figure, known) == pytest.approx(
         {
             "Attention alone: intensity": 4.0,
             "Cache fills memory at": (ROOM - LLAMA.weight_bytes()) / batch / 131_072,
@@ -235,7 +225,7 @@ def test_each_bar_of_an_iteration(batch: int, context: int, prompt: int) -> None
         wholes, rel=6e-3
     )
     known = figure.values(**size)
-    assert numbers(figure, known) == pytest.approx(
+    assert plotted.readings(figure, known) == pytest.approx(
         {
             "Read the weights": decode.weight_bytes / RATE,
             "Decode: read the cache": decode.kv_read_bytes / RATE,
@@ -273,7 +263,7 @@ def test_each_line_of_the_kinds_of_attention(gpu: str) -> None:
     (level,) = (y for ink, _, y, _ in plotted.plotted(figure, "rule", accelerator=gpu))
     assert level == pytest.approx(ridge, rel=0.02)
     known = figure.values(accelerator=gpu)
-    assert numbers(figure, known) == pytest.approx(ends | {"Ridge": ridge})
+    assert plotted.readings(figure, known) == pytest.approx(ends | {"Ridge": ridge})
     shown = [si(each, "FLOP/byte") for each in (*ends.values(), ridge)]
     names = ", ".join(MODELS[key].name for key in KINDS.values())
     assert figure.caption(accelerator=gpu) == (

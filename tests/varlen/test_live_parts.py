@@ -8,7 +8,6 @@ import pytest
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.live.figure import LiveFigure
-from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.varlen.page import charts, figures
 from tests.page import drawn, plotted
 
@@ -21,15 +20,6 @@ Box = tuple[float, ...]
 def made(name: str) -> LiveFigure:
     found: LiveFigure = getattr(figures, name)()
     return found
-
-
-def numbers(figure: LiveFigure, known: dict[str, float]) -> dict[str, float]:
-    """Every number below a figure by its label."""
-    return {
-        str(each.label): known[each.name]
-        for each in figure.readouts
-        if isinstance(each, Readout)
-    }
 
 
 def of(lengths: tuple[int, ...]) -> dict[str, float]:
@@ -49,7 +39,7 @@ def test_each_readout_of_the_squares(lengths: tuple[int, ...]) -> None:
     figure, pairs = made("attention_square"), pairs_of(lengths)
     known = figure.values(**of(lengths))
     rows = len(lengths) * max(lengths)
-    assert numbers(figure, known) == pytest.approx({
+    assert plotted.readings(figure, known) == pytest.approx({
         "Share of padding in the padded rows": (rows - sum(lengths)) / rows,
         "Padded: pairs": pairs["padded"],
         "Masked: pairs": pairs["masked"],
@@ -147,7 +137,7 @@ def test_each_part_of_attention_s_share(name: str, prompt: float) -> None:
         return attention / (attention + row)
 
     known, even = figure.values(**at), 2 * row / pair - 1
-    assert numbers(figure, known) == pytest.approx({
+    assert plotted.readings(figure, known) == pytest.approx({
         "Attention's share of the FLOPs": share(prompt),
         "Attention overtakes at": even,
     })  # fmt: skip

@@ -29,6 +29,7 @@ from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import SCORED
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
+from llmserve_lab.validation.served import served_errors
 from llmserve_lab.validation.setting import Setting, logs
 from llmserve_lab.validation.unit_work import Floats
 
@@ -159,7 +160,7 @@ def _known(kind: Kind, dense: bool) -> tuple[tuple[MeasuredRow, ...], Floats, Pl
     if dense:
         rows, errors = dense_rows(), record()["errors"][kind]
     else:
-        rows, errors = blind_rows(), record()["served mixtures"]["errors"][kind]
+        rows, errors = blind_rows(), served_errors(kind)
     chosen = [
         (row, error)
         for row, error in zip(rows, errors, strict=True)
