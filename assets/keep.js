@@ -182,6 +182,9 @@
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", look);
   else look();
   window.addEventListener("storage", look);
+  // What another tab has just written may reach this one after it has opened, and says nothing.
+  window.addEventListener("focus", look);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
   window.addEventListener("pageshow", (event) => { if (event.persisted) look(); });
 
   window.llmserveKeep = { read, write, drop, task, done, known, inLab };
