@@ -1,34 +1,33 @@
 """Numbers that sentences of the pages print: of a size that their unit is meant for."""
 
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
+
+from named_links import glued
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [*sorted((ROOT / "chapters").glob("*.ipynb")), ROOT / "intro.ipynb"]
-GLUED = "application/papermill.record/text/plain"
 # Beyond these a reader is told the next larger unit, so a larger number is a mistake.
-LARGEST = {"ns": 1e4, "µs": 1e5, "ms": 1e4, "KB": 1e5, "MB": 1e5, "GB": 1e5, "TB": 1e4}
-MEASURED = re.compile(r"([\d,]+(?:\.\d+)?)\s?(ns|µs|ms|KB|MB|GB|TB)\b")
+LARGEST = {
+    **{"ns": 1e4, "µs": 1e5, "ms": 1e4},
+    **{"kB": 1e5, "KB": 1e5, "MB": 1e5, "GB": 1e5, "TB": 1e4},
+}
+MEASURED = re.compile(rf"(\d[\d,]*(?:\.\d+)?)\s?({'|'.join(LARGEST)})\b")
 
 
-def glued(path: Path) -> Iterator[tuple[str, str]]:
-    """Name and text of each number that the notebook hands to its sentences."""
-    for cell in json.loads(path.read_text("utf8"))["cells"]:
-        for output in cell.get("outputs", []):
-            text = "".join(output.get("data", {}).get(GLUED, ""))
-            if text:
-                yield output["metadata"]["scrapbook"]["name"], text.strip("'\"")
+def printed(path: Path) -> dict[str, str]:
+    """What the notebook hands to its sentences, by name."""
+    return glued(nbformat.read(path, as_version=4))
 
 
 def absurd(text: str) -> list[str]:
     """What is larger than its unit is meant for, or has no separator of thousands."""
     found = [each[0] for each in re.finditer(r"(?<![\d,.])\d{5,}\s?\w*s\b", text)]
     for each in MEASURED.finditer(text):
-        if float(each[1].replace(",", "") or 0) > LARGEST[each[2]]:
+        if float(each[1].replace(",", "")) > LARGEST[each[2]]:
             found.append(each[0])
     return found
 
@@ -37,7 +36,7 @@ def absurd(text: str) -> list[str]:
 def test_a_number_of_a_sentence_has_a_size_that_its_unit_is_meant_for(
     path: Path,
 ) -> None:
-    assert {name: text for name, text in glued(path) if absurd(text)} == {}
+    assert {name: text for name, text in printed(path).items() if absurd(text)} == {}
 
 
 @pytest.mark.parametrize("text", ["1980048 ms", "123,456 MB", "10.5 ms to 20000 ms"])
@@ -47,10 +46,10 @@ def test_an_absurd_number_is_found(text: str) -> None:
 
 def test_the_step_with_the_older_library_is_the_twin_s_own_without_overlap() -> None:
     """The error that the page gives this step beside is the one of the two times."""
-    texts = dict(glued(ROOT / "chapters" / "deepseek_twin.ipynb"))
+    texts = printed(ROOT / "chapters" / "deepseek_twin.ipynb")
     measured, said = (
         float(texts[name].removesuffix(" ms"))
         for name in ("dt_older_one", "dt_older_said")
     )
-    off = float(re.sub(r"\\xa0|\s|%", "", texts["dt_three_lone"]).replace("−", "-"))
+    off = float(re.sub(r"\s|%", "", texts["dt_three_lone"]).replace("−", "-"))
     assert measured / said - 1 == pytest.approx(off / 100, abs=0.01)
