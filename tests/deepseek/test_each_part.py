@@ -8,7 +8,7 @@ import pytest
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, SMALL_BATCHES
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import scored
-from llmserve_lab.deepseek.evaluation.group_size import fits_beside_buffers, rate_with
+from llmserve_lab.deepseek.evaluation.group_size import fits_as_served, rate_with
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page import evidence, group, playground, stills
 from tests.deepseek.twins import twin
@@ -49,7 +49,7 @@ def test_the_readouts_of_a_group_are_those_of_its_faster_schedule(ep: str) -> No
     place, made = setup("h100-sxm", int(ep)), {}
     for way in ("halves", "none"):
         one = twin(place, overlap=way)
-        fits = fits_beside_buffers(one, 4000.0)
+        fits = fits_as_served(one, 4000.0)
         steps = [float(one.step_s(batch=n, context=4000.0)) for n in range(1, fits + 1)]
         most = max(n for n, step in enumerate(steps, 1) if step <= 0.05)
         made[way] = (most / steps[most - 1], most, fits)

@@ -168,7 +168,7 @@ def test_what_a_gpu_can_do_is_in_the_unit_of_its_row() -> None:
             assert number == pytest.approx(float(peak[at]), rel=5e-3), what
     taken = [float(str(row[2]).replace(",", "")) for row in rows]
     most = [float(str(row[1]).replace(",", "")) for row in rows]
-    assert taken[0] / most[0] == pytest.approx(0.9, rel=5e-3)  # of the memory
+    assert taken[0] / most[0] == pytest.approx(0.835, rel=5e-3)  # of the memory
     assert all(less <= more for less, more in zip(taken, most, strict=True))
 
 

@@ -13,11 +13,11 @@ from llmserve_lab import notation as q
 from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.catalog.selection import one_of_each_domain
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import decisions
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import (
     WAYS,
     ServedGroup,
-    fits_beside_buffers,
+    fits_as_served,
     served,
 )
 from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY
@@ -25,7 +25,7 @@ from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import bands
 from llmserve_lab.deepseek.page.controls import DEVICES as KNOWN
-from llmserve_lab.formula.band import Band
+from llmserve_lab.formula.band import Band, ErrorBand
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.axes import QuantityAxis
@@ -84,15 +84,19 @@ def rate(found: ServedGroup) -> Sourced:
 
 
 def measured(found: ServedGroup) -> str:
-    """Where the measured rate would lie, from one number to another.
+    """Where the measured rate would lie, from one number to another."""
+    return _between(found.tokens_per_s, found.band)
+
+
+def _between(made: float, off: ErrorBand) -> str:
+    """Where a measured rate would lie, to three digits.
 
     Raises:
         ValueError: nothing measured is like it.
     """
-    if not isinstance(found.band, Band):
-        raise ValueError(f"found must have a band, got {found.band}")
-    ends = (float(f"{end:.3g}") for end in found.band.around(found.tokens_per_s))
-    return " to ".join(f"{end:,.0f}" for end in ends)
+    if not isinstance(off, Band):
+        raise ValueError(f"off must be a band, got {off}")
+    return " to ".join(f"{float(f'{end:.3g}'):,.0f}" for end in off.around(made))
 
 
 def _table(of: Callable[[ServedGroup], float]) -> Any:
@@ -129,7 +133,7 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="By the prediction, more than 32 H100s bring little at 50 ms",
+        title="At 50 ms, groups of 32 to 256 H100s are predicted to tie",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
@@ -192,17 +196,12 @@ def fixed_batch(ep: int) -> tuple[float, int, str]:
     for way in WAYS:
         assumed = replace(book_assumptions(), overlap=way)
         twin = Twin(setup=setup("h100-sxm", ep), assumptions=assumed)
-        n = min(MANY, fits_beside_buffers(twin, context))
+        n = min(MANY, fits_as_served(twin, context))
         found.append((float(twin.user_tokens_per_s(batch=n, context=context)), n))
     user, batch = max(found, key=prod)
-    made, off = batch * user, decisions.errors_of(ep)
-    return user, batch, _ranged(made, *(made * (1 + e) for e in (min(off), max(off))))
-
-
-def _ranged(made: float, low: float, high: float) -> str:
-    """A rate and where the measured one would lie, to three digits."""
-    first, *between = (f"{float(f'{each:.3g}'):,.0f}" for each in (made, low, high))
-    return f"{first} ({' to '.join(between)})"
+    at = DecodeSetting(accelerator="h100-sxm", ep=ep, batch=batch, context=context)
+    made, off = batch * user, band("gpu_tokens_per_s", at)
+    return user, batch, f"{float(f'{made:.3g}'):,.0f} ({_between(made, off)})"
 
 
 def twice_s() -> float:
@@ -218,9 +217,8 @@ def opening() -> Table:
         fast = served("h100-sxm", ep, context=float(CONTEXT), tpot_s=twice_s())
         if fast is None:
             raise ValueError(f"ep must keep {twice_s()} s per token, got {ep}")
-        ends = decisions.range_by_size(ep, float(CONTEXT), twice_s())
-        rate_ = _ranged(fast.tokens_per_s, *ends)
-        rows.append((f"{ep}", f"{batch}", f"{user:.1f}", made, rate_))
+        twice = f"{float(f'{fast.tokens_per_s:.3g}'):,.0f} ({measured(fast)})"
+        rows.append((f"{ep}", f"{batch}", f"{user:.1f}", made, twice))
     fast_user = f"{1 / twice_s():.1f}"
     rates = ("GPU makes", f"GPU makes at {fast_user}")
     columns = ("GPUs", "requests", "user sees", *rates)
@@ -229,8 +227,8 @@ def opening() -> Table:
         f"each user see {fast_user} tokens/s"
     )
     notes = (
-        f"H100s, caches of {CONTEXT:,} tokens; all rates in tokens/s. In brackets: "
-        "where the measured rate would lie, if steps err as groups of its size did",
+        f"H100s, caches of {CONTEXT:,} tokens; rates in tokens/s, in brackets by the "
+        "error band",
     )
     return Table(caption, columns, rows, notes)
 

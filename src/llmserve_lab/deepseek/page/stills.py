@@ -33,13 +33,13 @@ def cached_of_a_token() -> StaticFigure:
     """One token in one layer's cache, drawn to scale: all heads, eight, a latent."""
     from llmserve_lab.extras import pyplot as plt
 
-    spec, grouped = latent.latent(), MODELS["llama-3-70b"].attention
+    spec, grouped = latent.latent(), MODELS["llama-3-8b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
     figure, axes = plt.subplots(figsize=(4.8, 2.4))
     blocks = (
         (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
-        (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
+        (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 8B)"),
         (2 * wide + 220, narrow, 1, GREEN, "one latent, one rotary key"),
     )
     for x, width, height, ink, words in blocks:
