@@ -43,6 +43,7 @@ DEVICES = {each.name: each.key for each in one_of_each_domain(KNOWN)}
 CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (4000, 8000)}
 TARGETS = {f"{ms} ms": ms * MS for ms in (33, 50, 100)}
 GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}
+TIES = [*GROUPS].index("32")  # the smallest that ties at the target that opens
 INKS = dict(zip(TARGETS, (SERIES[1], SERIES[0], SERIES[2]), strict=True))
 OPENS = "4,000 tokens"
 BY = ("device", "context", "target", "ep_at")
@@ -173,16 +174,17 @@ def group_size() -> LiveFigure:
             "the weights do not fit, or by the twin no batch keeps the target."
         ),
         goal=Goal(
-            "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "
-            "in which memory, not the target, limits the batch.",
-            lambda target, device, context, gpu_requests, batch_fits: (
+            "keep a target of 50 ms on H100s with 4,000 tokens each, and find the "
+            "smallest group in which a GPU makes nearly as much as in any larger one.",
+            lambda target, device, context, ep_at: (
                 (target > 0)
                 & (target < 2)
                 & (device < 1)
                 & (context < 1)
-                & (gpu_requests >= batch_fits)
+                & (ep_at > TIES - 1)
+                & (ep_at < TIES + 1)
             ),
-            {"ep_at": "16"},
+            {"ep_at": "32"},
         ),
     )
 

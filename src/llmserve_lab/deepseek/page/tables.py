@@ -33,7 +33,7 @@ def per_cent(share: float) -> str:
 
 def tenths(share: float, sign: str = "") -> str:
     """A share as a percentage to one decimal."""
-    return f"{PER_CENT * share:{sign}.1f} %"
+    return f"{PER_CENT * share:{sign}.1f} %".replace("-", "−")
 
 
 def inputs() -> Table:
