@@ -49,3 +49,14 @@ def test_without_links_inside_a_node_one_batch_waits_for_all_copies() -> None:
     far = replace(book_assumptions(), overlap="none")
     older_s = 256 / rate_as_run(SGLANG_DECODE, far)
     assert 1e3 * older_s == pytest.approx(by_hand, rel=1e-3)
+
+
+@pytest.mark.parametrize(("requests", "name"), [(256, "dt_bf16_many"), (32, "dt_bf16_few")])
+def test_what_bf16_adds_follows_from_the_widths(requests: int, name: str) -> None:
+    """One more byte of 129,280 words by 7,168, and of all keys and values' matrices."""
+    params = 129_280 * 7168 + 61 * 512 * 128 * (128 + 128)
+    read = params / 2.87e12
+    computed = 2 * params * requests / 1189e12  # as long again as at the rate of FP8
+    by_hand = 1e3 * (read + computed)
+    assert worked.in_bf16_ms(requests) == pytest.approx(by_hand, rel=5e-3)
+    assert page_ms(name) == pytest.approx(by_hand, abs=0.05)

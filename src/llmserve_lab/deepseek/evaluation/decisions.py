@@ -83,7 +83,7 @@ def errors_by_size(*, large: bool) -> tuple[float, ...]:
     return tuple(sorted(chosen))
 
 
-def rate_at(ep: int, context: float, tpot_s: float, **changes: float) -> float:
+def rate_at(ep: int, context: float, tpot_s: float, **changes: Any) -> float:
     """Tokens/s of an H100 at a target, with other assumptions; 0 if none fits."""
     found = []
     for twin in twins(ep, **changes):
@@ -95,17 +95,22 @@ def rate_at(ep: int, context: float, tpot_s: float, **changes: float) -> float:
 
 
 def smallest_near_best(
-    sizes: tuple[int, ...], context: float, tpot_s: float, *, within: float
+    sizes: tuple[int, ...],
+    context: float,
+    tpot_s: float,
+    *,
+    within: float,
+    **changes: Any,
 ) -> int:
     """Smallest group of H100s that is predicted as fast as the best, but for an error.
 
     Rates closer than the predictions miss are a tie, and a group stops as a whole
-    when a node fails: the smallest loses least.
+    when a node fails: the smallest loses least. ``changes`` are of the assumptions.
 
     Raises:
         ValueError: no group keeps the target.
     """
-    rates = {ep: rate_at(ep, context, tpot_s) for ep in sizes}
+    rates = {ep: rate_at(ep, context, tpot_s, **changes) for ep in sizes}
     best = positive("max(rates)", max(rates.values()))
     return min(ep for ep, rate in rates.items() if rate * (1 + within) >= best)
 

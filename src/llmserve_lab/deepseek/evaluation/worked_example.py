@@ -75,6 +75,19 @@ def break_even() -> BreakEven:
     )
 
 
+def in_bf16_ms(requests: int) -> float:
+    """Milliseconds at most that LM head and up-projection add, where kept in BF16.
+
+    The twin reads both at one byte a parameter and computes both at the rate of FP8;
+    in BF16 each is read at two, and computed at half the rate.
+    """
+    one = twin("none")
+    known = one.settled(one.arguments(batch=float(requests), context=float(CONTEXT)))
+    params = float(known["table_params"]) + float(known["up_params"])
+    read = params / float(known["read_rate"])
+    return MS * (read + 2 * params * requests / float(known["gemm_rate"]))
+
+
 def blocks_ms(requests: int = MANY) -> dict[str, float]:
     """Milliseconds of each part of a step, one batch after another."""
     found = twin("none").blocks(batch=requests, context=CONTEXT)

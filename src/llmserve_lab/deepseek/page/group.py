@@ -84,6 +84,11 @@ def rate(found: ServedGroup) -> Sourced:
     return banded(f"{made:,.0f} tokens/s", found.band)
 
 
+def three_digits(value: float) -> str:
+    """A whole number of three digits that count, and zeros."""
+    return f"{float(f'{value:.3g}'):,.0f}"
+
+
 def measured(found: ServedGroup) -> str:
     """Where the measured rate would lie, from one number to another."""
     return _between(found.tokens_per_s, found.band)
@@ -97,7 +102,7 @@ def _between(made: float, off: ErrorBand) -> str:
     """
     if not isinstance(off, Band):
         raise ValueError(f"off must be a band, got {off}")
-    return " to ".join(f"{float(f'{end:.3g}'):,.0f}" for end in off.around(made))
+    return " to ".join(three_digits(end) for end in off.around(made))
 
 
 def _table(of: Callable[[ServedGroup], float]) -> Any:
@@ -203,7 +208,7 @@ def fixed_batch(ep: int) -> tuple[float, int, str]:
     user, batch = max(found, key=prod)
     at = DecodeSetting(accelerator="h100-sxm", ep=ep, batch=batch, context=context)
     made, off = batch * user, band("gpu_tokens_per_s", at)
-    return user, batch, f"{float(f'{made:.3g}'):,.0f} ({_between(made, off)})"
+    return user, batch, f"{three_digits(made)} ({_between(made, off)})"
 
 
 def twice_s() -> float:
@@ -219,7 +224,7 @@ def opening() -> Table:
         fast = served("h100-sxm", ep, context=float(CONTEXT), tpot_s=twice_s())
         if fast is None:
             raise ValueError(f"ep must keep {twice_s()} s per token, got {ep}")
-        twice = f"{float(f'{fast.tokens_per_s:.3g}'):,.0f} ({measured(fast)})"
+        twice = f"{three_digits(fast.tokens_per_s)} ({measured(fast)})"
         rows.append((f"{ep}", f"{batch}", f"{user:.1f}", made, twice))
     fast_user = f"{1 / twice_s():.1f}"
     rates = ("GPU makes", f"GPU makes at {fast_user}")
