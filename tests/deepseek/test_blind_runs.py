@@ -139,7 +139,7 @@ def test_a_median_is_no_reason_of_the_result() -> None:
 
 def test_the_table_prints_the_scores() -> None:
     rows = blind_table.blind().rows
-    assert str(rows[0][3]).startswith("13.1") and str(rows[0][4]) == "-0.4 %"
+    assert str(rows[0][3]).startswith("13.1") and str(rows[0][4]) == "−0.4 %"
     printed = {(str(row[0]), str(row[1])): row for row in rows}
     for by, found in blind_runs.parts(rates=True).items():
         for name, each in found.items():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llmserve_lab.deepseek.evaluation import decisions
+from llmserve_lab.deepseek.evaluation import decisions, sensitivity
 from llmserve_lab.deepseek.evaluation.group_size import rate_with
 from llmserve_lab.deepseek.page import evidence, group
 
@@ -36,6 +36,25 @@ def test_the_smallest_that_ties_with_the_best_is_taken(ms: int, chosen: int) -> 
     for other in (0.75 * error, 1.2 * error):
         at = {"context": 4000.0, "tpot_s": ms / 1e3, "within": other}
         assert decisions.smallest_near_best(SIZES, **at) == chosen
+
+
+def test_with_half_as_large_caches_a_small_group_suffices_at_a_loose_target() -> None:
+    """Memory limits 32 GPUs at 100 ms; with caches in FP8 less, and they tie."""
+    error = evidence.by_fabric()[evidence.ACROSS].mean_error
+    at = {"context": 4000.0, "tpot_s": 0.1}
+    made = {ep: decisions.rate_at(ep, **at, cache="fp8") for ep in SIZES}
+    ties = [ep for ep in SIZES if max(made.values()) / made[ep] - 1 <= error]
+    found = decisions.smallest_near_best(SIZES, **at, within=error, cache="fp8")
+    assert found == ties[0] == 32
+    assert made[32] > 1.4 * decisions.rate_at(32, **at)
+
+
+@pytest.mark.parametrize("ep", [32, 72, 144])
+def test_one_drafted_token_makes_more_where_users_want_twice_the_speed(ep: int) -> None:
+    """By the twin: a step serves more tokens, and the target leaves time for drafts."""
+    drafting = sensitivity.changes()["one token drafted"]
+    bare = decisions.rate_at(ep, 2000.0, group.twice_s())
+    assert 1.2 < decisions.rate_at(ep, 2000.0, group.twice_s(), **drafting) / bare < 1.6
 
 
 def test_without_an_error_the_best_itself_is_taken() -> None:

@@ -20,7 +20,6 @@ from llmserve_lab.deepseek.evaluation.decode_scores import Predicted, prediction
 from llmserve_lab.deepseek.evaluation.predictions import Score, score
 
 GOAL, GOAL_BIAS = 0.15, 0.05  # of the step: the mean error, and the size of the bias
-EARLIER = 61  # runs of the suite, of which a mean error of an earlier form was known
 FEW, MANY = 32, 128  # requests of clients on a GPU
 
 

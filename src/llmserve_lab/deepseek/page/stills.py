@@ -36,7 +36,7 @@ def cached_of_a_token() -> StaticFigure:
     spec, grouped = latent.latent(), MODELS["llama-3-8b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(4.8, 2.4))
+    figure, axes = plt.subplots(figsize=(4.8, 2.0))
     every, few, one = spec.n_heads * wide, kv_heads * wide, narrow
     blocks = (
         (every, GREY, f"{spec.n_heads} heads\n{spec.n_heads} × {wide}"),
@@ -48,7 +48,7 @@ def cached_of_a_token() -> StaticFigure:
         text = _lines(f"{words} = {numbers:,} numbers")
         axes.text(at, -8, text, ha="center", va="top", fontsize=9.5)
     axes.set_xlim(-0.6, 2.6)
-    axes.set_ylim(-65, spec.n_heads + 2)
+    axes.set_ylim(-85, spec.n_heads + 2)
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
