@@ -80,8 +80,7 @@ def best_of(device: str, ep: int, target_ms: int) -> ServedGroup:
 
 def rate(found: ServedGroup) -> Sourced:
     """Tokens per second of a GPU, with the error band."""
-    made = float(f"{found.tokens_per_s:.3g}")
-    return banded(f"{made:,.0f} tokens/s", found.band)
+    return banded(f"{three_digits(found.tokens_per_s)} tokens/s", found.band)
 
 
 def three_digits(value: float) -> str:
@@ -184,8 +183,7 @@ def group_size() -> LiveFigure:
             lambda target, device, context, ep_at: (
                 (target > 0)
                 & (target < 2)
-                & (device < 1)
-                & (context < 1)
+                & (device + context < 1)
                 & (ep_at > TIES - 1)
                 & (ep_at < TIES + 1)
             ),
@@ -227,16 +225,13 @@ def opening() -> Table:
         twice = f"{three_digits(fast.tokens_per_s)} ({measured(fast)})"
         rows.append((f"{ep}", f"{batch}", f"{user:.1f}", made, twice))
     fast_user = f"{1 / twice_s():.1f}"
-    rates = ("GPU makes", f"GPU makes at {fast_user}")
-    columns = ("GPUs", "requests", "user sees", *rates)
+    twice = f"GPU makes at {fast_user}"
+    columns = ("GPUs", "requests", "user sees", "GPU makes", twice)
     caption = (
-        f"{MANY} requests on a GPU, or as many as fit; last column: as many as let "
-        f"each user see {fast_user} tokens/s"
+        f"Tokens/s with {MANY} requests on a GPU, or as many as fit; last column: as "
+        f"many as let each user see {fast_user}"
     )
-    notes = (
-        f"H100s, caches of {CONTEXT:,} tokens; rates in tokens/s, in brackets by the "
-        "error band",
-    )
+    notes = (f"H100s, caches of {CONTEXT:,} tokens; in brackets by the error band",)
     return Table(caption, columns, rows, notes)
 
 
