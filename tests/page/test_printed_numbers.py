@@ -18,7 +18,7 @@ from tests.page.records import ROOT, notebook_of
 SETTING = {name: float(x) for name, x in running_example.setting().items()}
 READ = 2 * SETTING["params_read"]  # bytes of the weights, FLOPs of a row
 RATE = SETTING["peak_flops"] * SETTING["eff_compute"]
-LLAMA_3_70B = {"layers": 80, "kv_heads": 8, "width": 128, "d": 8192}
+WORTH = {2: 10, 1: 20, 3: 30, 5: 40, 4: 50}  # value of the key with each score
 VALUE = r"([-−+]?\d[\d,]*(?:\.\d+)?%?)"
 PRINTED: dict[str, list[tuple[str, list[float]]]] = {}
 
@@ -49,6 +49,13 @@ def ratios(prompt: int, many: int) -> list[float]:
 
 def exp_sum(*scores: float) -> float:
     return sum(math.exp(score - max(scores)) for score in scores)
+
+
+def weighed(values: dict[int, int]) -> float:
+    """Values by the softmax of their scores."""
+    most = max(values)
+    parts = [math.exp(score - most) * value for score, value in values.items()]
+    return sum(parts) / exp_sum(*values)
 
 
 def flash_numbers(rows: int, *, keys_outside: bool) -> float:
@@ -126,12 +133,7 @@ in_chapter(
     "flash_attention",
     (
         "maximum #, sum #, rescaled by # maximum #, sum #, rescaled by # output #",
-        [3, exp_sum(2, 1, 3), 0, 5, exp_sum(1, 2, 3, 4, 5), math.exp(3 - 5)]
-        + [
-            sum(value * math.exp(score - 5) for score, value in VALUES.items())
-            / exp_sum(*VALUES)
-            for VALUES in ({2: 10, 1: 20, 3: 30, 5: 40, 4: 50},)
-        ],
+        [3, exp_sum(2, 1, 3), 0, 5, exp_sum(*WORTH), math.exp(3 - 5), weighed(WORTH)],
     ),
     ("plain: # million", [(4 * 1000 * 128 + 4 * 1000 * 1000) / 1e6]),
     (
