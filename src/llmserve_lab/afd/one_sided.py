@@ -71,8 +71,11 @@ class OneSided(deployment.Split):
             for each in (df.EXPERT_READ_S, df.EXPERT_COMPUTE_S)
         )
         less = self._of_shared(rows)
-        return every - np.hypot(read, compute) + np.hypot(read - less[0],
-                                                          compute - less[1])
+        return (
+            every
+            - np.hypot(read, compute)
+            + np.hypot(read - less[0], compute - less[1])
+        )
 
     def _of_shared(self, rows: Any) -> tuple[Any, Any]:
         """Seconds in which the shared expert's weights are read, its rows computed."""

@@ -23,10 +23,10 @@ from llmserve_lab.afd.simulation.bundle import Bundle
 from llmserve_lab.afd.simulation.length_distributions import Law
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.checks import whole
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
+from llmserve_lab.page.palette import GREY, SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
 
-MOST = 16  # ratio of the ablations
+MOST, FARTHER = 16, 24  # ratios of the laws, and of the ablations
 MOST_SEEDS = 100
 
 
@@ -86,7 +86,7 @@ def ablations(*, n_requests: int = 300) -> StaticFigure:
         for s, d in ((100, 100), (100, 500), (500, 500))
     }
     tops = [_tops(upper, batches, n_requests), _tops(lower, lengths, n_requests)]
-    over_ratio(lower, MOST)
+    over_ratio(lower, FARTHER)
     quiet(figure)
     (small, *_, large), (short, *_, long) = tops
     return StaticFigure.of(
@@ -107,7 +107,7 @@ def _tops(
     """Draw one panel; the best simulated ratio of each case."""
     found = []
     for ink, (made, law) in zip(SERIES, cases.values(), strict=False):
-        one = study(made, law, most=MOST, n_requests=n_requests, seeds=range(5))
+        one = study(made, law, most=FARTHER, n_requests=n_requests, seeds=range(5))
         rules(axes, one, ink, ink)
         points(axes, one, "tokens_per_s", ink, unit=1e3)
         found.append(1 + int(one.mean("tokens_per_s").argmax()))
@@ -160,41 +160,6 @@ def _by_law(axes: Any, studies: Mapping[str, Study]) -> None:
     axes.locator_params(axis="y", nbins=4)
     thetas = {name: one.law.slot().theta for name, one in studies.items()}
     key(axes, [f"{name}: θ = {theta:.0f}" for name, theta in thetas.items()])
-
-
-@figure_style()
-def latencies() -> StaticFigure:
-    """Figure 8 of the paper: the three straight lines."""
-    from llmserve_lab.extras import pyplot as plt
-
-    made = paper_setup.made(1)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(4.75, 2.6), sharey=True)
-    tokens, requests = np.array([0.0, 4e5]), np.array([0.0, 8192.0])
-    left.plot(tokens / 1e3, made.attn(tokens) * 1e6, color=BLUE.light, linestyle="-")
-    right.plot(requests, made.ffn(requests) * 1e6, color=VERMILLION.light)
-    right.plot(requests, made.wire(requests) * 1e6, color=GREEN.light)
-    left.set_xlabel("thousand tokens read")
-    right.set_xlabel("requests")
-    left.set_ylabel("time (cycles)")
-    left.text(200, 420, "Attention", color=BLUE.light, ha="right")
-    right.text(5000, 600, "FFN", color=VERMILLION.light, ha="right")
-    right.text(8000, 60, "wire", color=GREEN.light, ha="right")
-    for axes in (left, right):
-        axes.locator_params(axis="x", nbins=3)
-        axes.locator_params(axis="y", nbins=4)
-    quiet(figure)
-    busy_s = float(made.attn(paper_setup.BATCH * float(paper_setup.law().slot().theta)))
-    served = (busy_s - made.ffn.intercept) / made.ffn.slope
-    return StaticFigure.of(
-        figure,
-        name="afd.latencies",
-        title="Attention pays for tokens, the FFN for requests",
-        sentence=(
-            "At the paper's batch and lengths Attention takes "
-            f"{1e6 * busy_s:.0f} cycles; in that time the FFN serves {served:,.0f} "
-            "requests. The wire carries those of one Attention machine."
-        ),
-    )
 
 
 @figure_style()
