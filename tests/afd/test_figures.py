@@ -44,8 +44,6 @@ def test_who_waits_is_who_is_faster() -> None:
 
 
 def test_pictures_state_their_numbers() -> None:
-    assert "303 cycles" in stills.latencies().sentence
-    assert "best ratio is 8 for geometric" in stills.laws(n_requests=300).sentence
     few = {"n_requests": 150, "n_seeds": 2}
     best = 1 + stills.steady(**few).mean("tokens_per_s").argmax()
     assert 7 <= best <= 9

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.afd.experiments import paper_setup
-from llmserve_lab.afd.experiments.replications import LAWS, Study, study
+from llmserve_lab.afd.experiments.replications import Study, study
 from llmserve_lab.afd.page.panels import (
-    THOUSANDS,
     key,
     over_ratio,
     points,
@@ -23,10 +22,10 @@ from llmserve_lab.afd.simulation.bundle import Bundle
 from llmserve_lab.afd.simulation.length_distributions import Law
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.checks import whole
-from llmserve_lab.page.palette import GREY, SERIES
+from llmserve_lab.page.palette import SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
 
-MOST, FARTHER = 16, 24  # ratios of the laws, and of the ablations
+MOST = 24  # ratio of the ablations
 MOST_SEEDS = 100
 
 
@@ -86,7 +85,7 @@ def ablations(*, n_requests: int = 300) -> StaticFigure:
         for s, d in ((100, 100), (100, 500), (500, 500))
     }
     tops = [_tops(upper, batches, n_requests), _tops(lower, lengths, n_requests)]
-    over_ratio(lower, FARTHER)
+    over_ratio(lower, MOST)
     quiet(figure)
     (small, *_, large), (short, *_, long) = tops
     return StaticFigure.of(
@@ -107,59 +106,13 @@ def _tops(
     """Draw one panel; the best simulated ratio of each case."""
     found = []
     for ink, (made, law) in zip(SERIES, cases.values(), strict=False):
-        one = study(made, law, most=FARTHER, n_requests=n_requests, seeds=range(5))
+        one = study(made, law, most=MOST, n_requests=n_requests, seeds=range(5))
         rules(axes, one, ink, ink)
         points(axes, one, "tokens_per_s", ink, unit=1e3)
         found.append(1 + int(one.mean("tokens_per_s").argmax()))
     axes.set_ylim(0)
     key(axes, cases)
     return found
-
-
-@figure_style()
-def laws(*, n_requests: int = 500) -> StaticFigure:
-    """Figure 3 of the paper turned round: the same means, other laws than geometric."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots()
-    made = paper_setup.made(1)
-    studies = {
-        name: study(made, law, most=MOST, n_requests=n_requests, seeds=range(3))
-        for name, law in LAWS.items()
-        if name != "uniform"  # between two others; the table has it
-    }
-    _by_law(axes, studies)
-    over_ratio(axes, MOST)
-    quiet(figure)
-    of_geometric, *others = (
-        1 + int(each.mean("tokens_per_s").argmax()) for each in studies.values()
-    )
-    return StaticFigure.of(
-        figure,
-        name="afd.laws",
-        title="Equal means are not equal loads: the law of the answers moves the top",
-        sentence=(
-            f"Mean prompts of {paper_setup.PROMPT} and mean answers of "
-            f"{paper_setup.ANSWER} tokens in all cases; simulated, the best ratio is "
-            f"{of_geometric} for geometric answers and from {min(others)} to "
-            f"{max(others)} for the others."
-        ),
-    )
-
-
-def _by_law(axes: Any, studies: Mapping[str, Study]) -> None:
-    """What is simulated of each law, and the one line that the means give for all."""
-    for ink, one in zip(SERIES, studies.values(), strict=False):
-        points(axes, one, "tokens_per_s", ink, unit=1e3)
-    plain = studies["geometric"]
-    rate, look = plain.paper / 1e3, {"color": GREY.light}
-    axes.plot(plain.ratios, rate, dashes=(4, 3), lw=1.2, **look)
-    axes.text(plain.ratios[-1], rate[-1] * 0.8, "paper, by means", ha="right", **look)
-    axes.set_ylim(0, 1100)
-    axes.set_ylabel(THOUSANDS)
-    axes.locator_params(axis="y", nbins=4)
-    thetas = {name: one.law.slot().theta for name, one in studies.items()}
-    key(axes, [f"{name}: θ = {theta:.0f}" for name, theta in thetas.items()])
 
 
 @figure_style()
