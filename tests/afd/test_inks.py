@@ -82,7 +82,6 @@ def test_the_legend_calls_a_wait_late_only_where_another_machine_works() -> None
 
 STANDS = {  # what a word beside an upright line stands for, by figure
     "afd.throughput": {"best r, paper": "ratio_best", "best r, loop": "ratio_pipeline"},
-    "afd.idle": {"ratio r": "af_ratio", "best r, loop": "ratio_pipeline"},
 }
 
 
