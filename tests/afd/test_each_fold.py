@@ -136,7 +136,9 @@ def test_errors_of_both_rules_grow_from_the_median_to_the_worst() -> None:
 def test_a_slope_over_another_is_their_quotient() -> None:
     *shown, last = of("Slopes from first principles")
     for row in shown:
-        attn, ffn, wire = (float(row[head]) for head in ("attention", "FFN", "wire"))
+        heads = ("attention reads", "computes", "FFN", "wire")
+        reads, computes, ffn, wire = (float(row[head]) for head in heads)
+        attn = max(reads, computes)
         assert float(row["FFN/attention"]) == pytest.approx(ffn / attn, rel=8e-3)
         assert float(row["wire/attention"]) == pytest.approx(wire / attn, rel=8e-3)
     c = fitted()
@@ -197,7 +199,7 @@ def curves(make: Callable[[], StaticFigure]) -> list[dict[str, Heights]]:
     return found
 
 
-def test_a_case_has_the_ink_of_its_name_in_the_pictures_of_ablations_and_laws() -> None:
+def test_a_case_has_the_ink_of_its_name_in_the_picture_of_ablations() -> None:
     """A larger batch makes more tokens, a longer context fewer, at any ratio."""
     batches, lengths = curves(stills.ablations)
     by_size = [batches[f"B = {b}"].max() for b in (128, 256, 512)]
@@ -205,9 +207,3 @@ def test_a_case_has_the_ink_of_its_name_in_the_pictures_of_ablations_and_laws() 
     names = ("100, answers 100", "100, answers 500", "500, answers 500")
     tops = [lengths[f"prompts {name}"].max() for name in names]
     assert tops == sorted(tops, reverse=True)
-    (laws,) = curves(stills.laws)
-    thetas = {name: first(name.split("θ = ")[1]) for name in laws if "θ" in name}
-    means = {name: np.nanmean(laws[name]) for name in thetas}
-    order = sorted(thetas, key=lambda name: thetas[name])
-    assert order == sorted(means, key=lambda name: -means[name])
-    assert len(thetas) == 3 and "paper, by means" in laws

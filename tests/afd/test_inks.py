@@ -9,7 +9,7 @@ import pytest
 
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import Study, study
-from llmserve_lab.afd.page import panels, stills
+from llmserve_lab.afd.page import panels
 from llmserve_lab.page.step.figure import StepFigure
 from tests.page import drawn
 from tests.page.test_chart_numbers import shown
@@ -57,19 +57,6 @@ def test_the_line_in_the_ink_of_a_word_has_the_numbers_of_the_word(
     assert heights(points, one.ratios) == pytest.approx(list(found(one)), rel=1e-6)
 
 
-def test_each_straight_line_is_that_of_its_name() -> None:
-    made = paper_setup.made(1)
-    for panel in drawn.panels(stills.latencies):
-        for name, ink in drawn.inks(panel).items():
-            ((*_, (many, cycles)),) = drawn.lines(panel)[ink]
-            if name == "Attention":
-                want = float(made.attn(np.array([1e3 * many]))[0])
-            else:
-                pay = made.ffn if name == "FFN" else made.wire
-                want = float(np.asarray(pay(np.array([many])))[0])
-            assert cycles == pytest.approx(1e6 * want), name
-
-
 def test_the_legend_calls_a_wait_late_only_where_another_machine_works() -> None:
     """A wait is called late where another Attention machine works, and idle else."""
     from llmserve_lab.afd.page import going_round
@@ -95,7 +82,6 @@ def test_the_legend_calls_a_wait_late_only_where_another_machine_works() -> None
 
 STANDS = {  # what a word beside an upright line stands for, by figure
     "afd.throughput": {"best r, paper": "ratio_best", "best r, loop": "ratio_pipeline"},
-    "afd.idle": {"ratio r": "af_ratio", "best r, loop": "ratio_pipeline"},
 }
 
 

@@ -9,7 +9,13 @@ from llmserve_lab.afd import coupled
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.page import comparison, inputs
 from llmserve_lab.afd.theory import corrected_model
-from llmserve_lab.afd.theory.same_speed import copies_away, same_speed, wide_group
+from llmserve_lab.afd.theory.same_speed import (
+    by_chip,
+    copies_away,
+    late_group,
+    same_speed,
+    wide_group,
+)
 from llmserve_lab.deepseek.page import evidence
 from llmserve_lab.moe.grouped_router import chosen
 
@@ -116,13 +122,51 @@ def test_a_row_asks_as_many_nodes_as_hold_its_experts(nodes: int) -> None:
     assert coupled.nodes_asked(nodes) <= min(nodes, 8)
 
 
-def test_with_stragglers_the_split_is_behind_a_group_that_has_none() -> None:
-    """An upper bound of the group, from its costs alone: the lead is open."""
+def late_turn(requests: float, n: int, rng: np.random.Generator) -> float:
+    """One draw of loads, played for many layers: each half waits for its last machine.
+
+    Machines do what comes next; rows arrive a way after the last has sent them.
+    """
+    half = requests / 2
+    mean, ffn = 50 + 0.00165 * 600 * half, 100 / n + 0.083 * half
+    way = 10 + 0.011 * copies_away(n) * half
+    attn = mean + 0.00165 * 504 * half**0.5 * rng.standard_normal((2, n))
+    free, back = np.zeros(n), np.zeros((2, n))
+    ends = []
+    for _ in range(60):
+        sent = []
+        for each in (0, 1):
+            free = np.maximum(free, back[each]) + attn[each]
+            sent.append(free.max() + way)
+        for each in (0, 1):
+            free = np.maximum(free, sent[each]) + ffn
+            back[each] = free.max() + way
+        ends.append(free.max())
+    return float((ends[-1] - ends[19]) / 40)
+
+
+def test_a_late_group_is_level_with_the_late_split() -> None:
+    """The requests that it is said to serve take the turn, on average over loads."""
     late = same_speed(2, equal=False)
+    rate, rng = late_group(late.turn, 9), np.random.default_rng(2)
+    turns = [late_turn(rate * late.turn, 9, rng) for _ in range(300)]
+    assert np.mean(turns) == pytest.approx(late.turn, rel=0.006)
+    never = wide_group(late.turn, 9).rate
     half = (late.turn / 2 - 50 - 100 / 9) / (0.99 + 0.083)
-    bound = wide_group(late.turn, 9).rate
-    assert bound == pytest.approx(2 * half / late.turn, rel=1e-3)
-    assert late.unsplit < late.split < 0.96 * bound
+    assert never == pytest.approx(2 * half / late.turn, rel=1e-3)
+    assert rate < late.split < 1.01 * rate < never
+
+
+def test_by_chip_a_group_of_chips_is_as_slow_as_all_its_chips_are() -> None:
+    """Six chips make one FFN machine: one alone takes six times as long for a row."""
+    found, turn = by_chip(6), same_speed(2).turn
+    assert found.chips == 14
+    assert found.split == pytest.approx(8 * 256 / 14 / 303.44, rel=1e-3)
+    half = found.group * turn / 2
+    attn, ffn = 50 + 0.99 * half, 600 / 14 + 6 * 0.083 * half
+    way = 10 + 0.011 * copies_away(14) * half
+    assert turn_of_halves(attn, ffn, way, 4000) == pytest.approx(turn, rel=1e-3)
+    assert by_chip(1).group == pytest.approx(wide_group(turn, 9).rate)
 
 
 @pytest.mark.parametrize(("ratio", "counts"), [(8, "pace"), (32, "FFN")])

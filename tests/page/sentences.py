@@ -7,7 +7,6 @@ ORDER: dict[str, dict[str, str]] = {
         "split_gpu_tokens_per_s": ", makes ",
         "group_gpu_tokens_per_s": "on each GPU, one group ",
     },
-    "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
     "afd.throughput": {
         "n_batches": "answers of {mean_decode}, ",
         "ratio_best": "the paper's best ratio is ",
@@ -63,10 +62,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "afd.every_split": (
         "device context target overlap af_ratio split_gpu_tokens_per_s "
         "group_gpu_tokens_per_s"
-    ),
-    "afd.idle": (
-        "batch mean_prompt mean_decode n_batches wire af_ratio idle_attn idle_ffn "
-        "ratio_pipeline"
     ),
     "afd.throughput": (
         "batch mean_prompt mean_decode n_batches wire ratio_best ratio_pipeline hidden"

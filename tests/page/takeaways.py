@@ -6,14 +6,14 @@ KEPT: dict[str, list[str]] = {
     "attention_ffn": [
         (
             "‘further Attention’ ‘long as’ balance loop_two ‘with the’ ‘best whole’ "
-            "top ‘with stragglers’ prompt_long balance ratio_long"
+            "top ‘with stragglers’ prompt_long ratio_long loop_long top_long"
         ),
         "‘nothing of’ three_word ‘no port’ ‘longer than’",
         "‘Long requests’ ‘many steps’ meets",
         "lost_top ‘best ratio’ lost_far far",
         (
-            "‘best split’ gpus tight context behind_free ‘less or’ differ_free "
-            "band_free ‘no such’"
+            "‘best split’ gpus tight context behind_free ‘less or’ differ_free ‘With a’ "
+            "behind_node ‘less The’ band_free ‘no such’"
         ),
     ],
     "capacity": [

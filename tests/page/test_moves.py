@@ -51,7 +51,6 @@ OWN: dict[str, tuple[set[str], dict[str, set[str]]]] = {
 }
 # Each control moves all of their named lines, or none of them.
 ALIKE = {
-    "afd.idle",
     "deepseek.group_size",
     "disaggregation.promises",
     "end_to_end.again_or_once",

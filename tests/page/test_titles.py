@@ -12,7 +12,6 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.continuous_batching import tuning
 from llmserve_lab.kv_memory.page import stills
 from tests.page import drawn
@@ -41,23 +40,6 @@ def within(low: float, high: float, way: int) -> Check:
     return lambda panel: bool(
         low <= values(panel, way).max() <= high and values(panel, way).min() >= -0.01
     )
-
-
-def laws(unit: float, *names: str) -> Check:
-    """Lines in the inks of these words, each the law of its name in the unit."""
-    made = paper_setup.made(1)
-    known = {"Attention": made.attn, "FFN": made.ffn, "wire": made.wire}
-
-    def check(panel: Any) -> bool:
-        inks, lines = drawn.inks(panel), drawn.lines(panel)
-        assert set(inks) == set(names)
-        return all(
-            y == pytest.approx(float(known[name](x * unit)) * CYCLES)
-            for name in names
-            for x, y in lines[inks[name]][0]
-        )
-
-    return check
 
 
 def called(panel: Any) -> list[str]:
@@ -118,10 +100,6 @@ def held(panel: Any) -> bool:
 
 
 TITLES: dict[str, dict[str, Check]] = {
-    "afd.stills.latencies": {
-        "thousand tokens read": laws(1e3, "Attention"),
-        "requests": laws(1, "FFN", "wire"),
-    },
     "afd.stills.simulated": {
         "tokens per 1,000 cycles, machine": within(300, 1000, 1),
         "share of time": within(0.5, 1, 1),

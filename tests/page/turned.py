@@ -6,7 +6,6 @@ Each stands with the word after it. A figure that is not named has no such word.
 TITLES: dict[str, str] = {
     "afd.every_split": "‘no split’",
     "afd.going_round": "‘With a’",
-    "afd.idle": "‘few Attention’ ‘many and’",
     "afd.throughput": "‘best ratio’",
     "capacity.burst_by_minute": "‘after the’",
     "capacity.cost_latency": "‘fuller the’ ‘cheaper a’ ‘slower its’",
@@ -49,7 +48,6 @@ TITLES: dict[str, str] = {
 # Of live figures; those of stills stand in tests/data/seen.
 SENTENCES: dict[str, str] = {
     "afd.every_split": "‘most target’ ‘best split’",
-    "afd.idle": "‘best ratio’",
     "afd.throughput": "‘best ratio’ ‘with the’ ‘best ratio’",
     "capacity.cost_latency": "‘most ttft’ ‘most tpot’",
     "continuous_batching.chunk_from_target": "‘after a’",

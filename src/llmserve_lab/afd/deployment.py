@@ -80,6 +80,11 @@ class Split:
         return f"{self.n_attn}A–{self.n_ffn}F"
 
     @property
+    def twin(self) -> Twin:
+        """The FFN GPUs as a group; what they share with Attention GPUs is read here."""
+        return group(self.gpu, self.n_ffn, off=self.off)
+
+    @property
     def fits(self) -> bool:
         """Whether the experts fit on the FFN GPUs."""
         twin = group(self.gpu, self.n_ffn)
@@ -92,13 +97,12 @@ class Split:
         ``late`` is the slowest of one batch. ``out`` and ``back`` are how long the
         busiest port is in use each way.
         """
-        twin = group(self.gpu, self.n_ffn, off=self.off)
+        twin = self.twin
         batch = np.asarray(batch, np.float64)
         moe_layers = _layers(twin)[1]
         pace, rest = self._attn_s(twin, batch, self.n_batches * batch)
         late, _ = self._attn_s(twin, batch, batch)
-        theirs = twin.blocks(batch=self.ratio * batch, context=self.context)
-        ffn = (theirs["experts_s"] + theirs["moe_elementwise_s"]) / moe_layers
+        ffn = self._ffn_s(twin, self.ratio * batch)
         out, back = self._port_s(twin, batch)
         starts = float(twin.traffic["transfer_starts_s"]) / moe_layers
         found = {
@@ -121,6 +125,11 @@ class Split:
         layers = _layers(twin)[0]
         return (mine["mla_s"] + mine["attn_elementwise_s"]) / layers, mine["other_s"]
 
+    def _ffn_s(self, twin: Twin, rows: Any) -> Any:
+        """Seconds of a layer's FFN for the rows of an FFN GPU."""
+        theirs = twin.blocks(batch=rows, context=self.context)
+        return (theirs["experts_s"] + theirs["moe_elementwise_s"]) / _layers(twin)[1]
+
     def _charged(self, twin: Twin, part: dict[str, Any], sent: Any) -> dict[str, Any]:
         """What computing and sending at once costs, as the twin charges two halves.
 
@@ -141,11 +150,19 @@ class Split:
 
         The busiest GPU gets more copies than the mean, as in the group.
         """
-        sent = batch * copies_of_row(twin, self.copies) / twin.assumptions.balancedness
+        sent = batch * self._copies(twin)
         rate, width = float(twin.machine["far_rate"]), twin.setup.model.d_model
         sizes = (twin.assumptions.dispatch, twin.assumptions.combine)
         there, back = (sent * width * number_bytes(size) / rate for size in sizes)
         return there, back
+
+    def _copies(self, twin: Twin) -> float:
+        """Copies of a row on the busiest port.
+
+        The shared expert's is none more: every FFN GPU has that expert, so it works on
+        one of the row's copies, and its result comes back added to that copy's.
+        """
+        return copies_of_row(twin, self.copies) / twin.assumptions.balancedness
 
     def period_s(self, batch: Any) -> Any:
         """Seconds between two batches at a machine: the longest of four."""
@@ -162,8 +179,7 @@ class Split:
 
         The rest (dense layers, LM head) runs on the Attention GPU for each batch.
         """
-        twin = group(self.gpu, self.n_ffn, off=self.off)
-        part = self.layer_s(batch)
+        twin, part = self.twin, self.layer_s(batch)
         layers, moe_layers = _layers(twin)
         dense = (layers - moe_layers) * part["attn"] + part["rest"]
         turn = moe_layers * self._period_s(part) + dense
@@ -198,6 +214,11 @@ def _every_tpot_s(split: Split) -> Any:
 def _layers(twin: Twin) -> tuple[int, int]:
     layers = twin.setup.model.n_layers
     return layers, layers - twin.setup.experts.n_dense_layers
+
+
+def sparse_layers(twin: Twin) -> int:
+    """Layers with experts."""
+    return _layers(twin)[1]
 
 
 def ffn_bytes(gpu: str, n_ffn: int) -> float:

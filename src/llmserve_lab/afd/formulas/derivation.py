@@ -93,7 +93,7 @@ def ratio() -> Derivation:
     return Derivation(
         (
             DerivationStep(
-                "Attention or wire longest: more pays",
+                "Attention longest (for the wire put its time): more pays",
                 asked,
                 slopes[0],
             ),

@@ -1,4 +1,4 @@
-"""What the live figures draw: curves over the ratio."""
+"""What the live figure draws: curves over the ratio."""
 
 from __future__ import annotations
 
@@ -116,25 +116,5 @@ def throughput() -> Any:
                 corners=(RATIO.reads(q.ratio_best),),
                 **look,
             ),
-        ),
-    )
-
-
-def idle() -> Any:
-    """Shares of the time in which either side waits."""
-    from llmserve_lab.extras import altair as alt
-
-    y = QuantityAxis(
-        q.idle_attn, words="share of the time spent waiting", domain=(0, 1), ticks=FEW
-    )
-    attn, ffn = SERIES[:2]
-    return alt.layer(
-        _shade(),
-        *_places(Landmark("ratio r", q.af_ratio), LOOP),
-        bound_curves(
-            RATIO,
-            y,
-            Drawn("Attention", f.IDLE_ATTN, attn, TIMES, rising=True),
-            Drawn("FFN", f.IDLE_FFN, ffn, TIMES, label_at=0.25, dash=ffn.dash),
         ),
     )

@@ -1,4 +1,4 @@
-"""The chapter's live figures: what a ratio pays, and idle shares."""
+"""The chapter's live figure: what a ratio pays."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.page import charts
 from llmserve_lab.afd.page.controls import START, controls
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.notation import quantity
-from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
 HIDES = ("the wire is not hidden", "the wire is hidden")
 OPENS = "4 times slower"  # the wire of the first figure, so that the loop is seen
-WHOLE = tuple(float(r) for r in range(1, 65))
 CORNERS = ("ratio_start", "ratio_attn", "ratio_loop", "ratio_end")
 
 
@@ -85,27 +82,5 @@ def throughput() -> LiveFigure:
                 & (mean_decode <= START["mean_decode"])
             ),
             {"n_batches": 3.0},
-        ),
-    )
-
-
-def idle() -> LiveFigure:
-    """Idle shares of Attention and FFN at each ratio, and at one ratio in numbers."""
-    return LiveFigure(
-        name="afd-idle",
-        title="Too few Attention machines and the FFN waits; too many and they do",
-        chart=charts.idle,
-        controls=(Slider(quantity("af_ratio"), WHOLE, 6.0, "Ratio"), *controls()),
-        derived=derived(),
-        readouts=(
-            Readout("ratio_pipeline", "Best ratio, loop counted"),
-            Readout(f.IDLE_ATTN, "Attention waits", **TIMES),
-            Readout(f.IDLE_FFN, "FFN waits", **TIMES),
-        ),
-        sentence=(
-            "Batch {batch}, prompts of {mean_prompt} and answers of {mean_decode}, "
-            "{n_batches} batches in flight, wire {wire}: at a ratio of {af_ratio} "
-            "Attention waits for a share of {idle_attn} of the time and the FFN for "
-            "{idle_ffn}; the best ratio is {ratio_pipeline}."
         ),
     )

@@ -251,10 +251,11 @@ def _said(m: int, at: float) -> str:
     """A sentence about a moment, from what is where."""
     there = _there(bars(m), min(at, window(m)[1] - 1))
     parts = []
-    for batch in sorted({b for each in there.values() for b in each}):
+    for batch in range(m):
         lanes = [lane for lane, each in there.items() if batch in each]
-        parts.append(f"batch {batch + 1} is {_where(lanes)}")
-    said = ", ".join(parts) or "every batch waits for its turn"
+        where = f"is {_where(lanes)}" if lanes else "waits"
+        parts.append(f"batch {batch + 1} {where}")
+    said = ", ".join(parts)
     return f"{FLIGHTS[m].capitalize()} in flight, at {at:.0f} µs: {said}."
 
 

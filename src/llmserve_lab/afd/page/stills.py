@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.afd.experiments import paper_setup
-from llmserve_lab.afd.experiments.replications import LAWS, Study, study
+from llmserve_lab.afd.experiments.replications import Study, study
 from llmserve_lab.afd.page.panels import (
-    THOUSANDS,
     key,
     over_ratio,
     points,
@@ -23,10 +22,10 @@ from llmserve_lab.afd.simulation.bundle import Bundle
 from llmserve_lab.afd.simulation.length_distributions import Law
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.checks import whole
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
+from llmserve_lab.page.palette import SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
 
-MOST = 16  # ratio of the ablations
+MOST = 24  # ratio of the ablations
 MOST_SEEDS = 100
 
 
@@ -114,87 +113,6 @@ def _tops(
     axes.set_ylim(0)
     key(axes, cases)
     return found
-
-
-@figure_style()
-def laws(*, n_requests: int = 500) -> StaticFigure:
-    """Figure 3 of the paper turned round: the same means, other laws than geometric."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots()
-    made = paper_setup.made(1)
-    studies = {
-        name: study(made, law, most=MOST, n_requests=n_requests, seeds=range(3))
-        for name, law in LAWS.items()
-        if name != "uniform"  # between two others; the table has it
-    }
-    _by_law(axes, studies)
-    over_ratio(axes, MOST)
-    quiet(figure)
-    of_geometric, *others = (
-        1 + int(each.mean("tokens_per_s").argmax()) for each in studies.values()
-    )
-    return StaticFigure.of(
-        figure,
-        name="afd.laws",
-        title="Equal means are not equal loads: the law of the answers moves the top",
-        sentence=(
-            f"Mean prompts of {paper_setup.PROMPT} and mean answers of "
-            f"{paper_setup.ANSWER} tokens in all cases; simulated, the best ratio is "
-            f"{of_geometric} for geometric answers and from {min(others)} to "
-            f"{max(others)} for the others."
-        ),
-    )
-
-
-def _by_law(axes: Any, studies: Mapping[str, Study]) -> None:
-    """What is simulated of each law, and the one line that the means give for all."""
-    for ink, one in zip(SERIES, studies.values(), strict=False):
-        points(axes, one, "tokens_per_s", ink, unit=1e3)
-    plain = studies["geometric"]
-    rate, look = plain.paper / 1e3, {"color": GREY.light}
-    axes.plot(plain.ratios, rate, dashes=(4, 3), lw=1.2, **look)
-    axes.text(plain.ratios[-1], rate[-1] * 0.8, "paper, by means", ha="right", **look)
-    axes.set_ylim(0, 1100)
-    axes.set_ylabel(THOUSANDS)
-    axes.locator_params(axis="y", nbins=4)
-    thetas = {name: one.law.slot().theta for name, one in studies.items()}
-    key(axes, [f"{name}: θ = {theta:.0f}" for name, theta in thetas.items()])
-
-
-@figure_style()
-def latencies() -> StaticFigure:
-    """Figure 8 of the paper: the three straight lines."""
-    from llmserve_lab.extras import pyplot as plt
-
-    made = paper_setup.made(1)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(4.75, 2.6), sharey=True)
-    tokens, requests = np.array([0.0, 4e5]), np.array([0.0, 8192.0])
-    left.plot(tokens / 1e3, made.attn(tokens) * 1e6, color=BLUE.light, linestyle="-")
-    right.plot(requests, made.ffn(requests) * 1e6, color=VERMILLION.light)
-    right.plot(requests, made.wire(requests) * 1e6, color=GREEN.light)
-    left.set_xlabel("thousand tokens read")
-    right.set_xlabel("requests")
-    left.set_ylabel("time (cycles)")
-    left.text(200, 420, "Attention", color=BLUE.light, ha="right")
-    right.text(5000, 600, "FFN", color=VERMILLION.light, ha="right")
-    right.text(8000, 60, "wire", color=GREEN.light, ha="right")
-    for axes in (left, right):
-        axes.locator_params(axis="x", nbins=3)
-        axes.locator_params(axis="y", nbins=4)
-    quiet(figure)
-    busy_s = float(made.attn(paper_setup.BATCH * float(paper_setup.law().slot().theta)))
-    served = (busy_s - made.ffn.intercept) / made.ffn.slope
-    return StaticFigure.of(
-        figure,
-        name="afd.latencies",
-        title="Attention pays for tokens, the FFN for requests",
-        sentence=(
-            "At the paper's batch and lengths Attention takes "
-            f"{1e6 * busy_s:.0f} cycles; in that time the FFN serves {served:,.0f} "
-            "requests. The wire carries those of one Attention machine."
-        ),
-    )
 
 
 @figure_style()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.coupled import slowest_of
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.catalog.records.ffn import MoeFfn
@@ -88,7 +89,12 @@ class WideGroup:
 
 
 def wide_group(
-    turn: float, n_machines: int, *, price: float = 1.0, ffn_slower: float = 1.0
+    turn: float,
+    n_machines: int,
+    *,
+    price: float = 1.0,
+    ffn_slower: float = 1.0,
+    read_slower: float = 1.0,
 ) -> WideGroup:
     """Tokens per cycle of a wide group, for each machine and price of one.
 
@@ -97,8 +103,9 @@ def wide_group(
     reading, which favours the group. A row's experts lie on several machines, and each
     of them, other than the row's own, is sent a copy. Two halves take turns on each
     machine: a half's way is hidden behind the attention, or the FFN, of the other, and
-    what is longer is waited for. ``turn``: cycles of a layer for a request. The rest
-    is as in :func:`same_speed`.
+    what is longer is waited for. ``turn``: cycles of a layer for a request.
+    ``read_slower``: how much longer a machine of the group reads all experts than the
+    FFN machine. The rest is as in :func:`same_speed`.
 
     Raises:
         ValueError: the fixed costs alone take as long as the turn.
@@ -108,8 +115,8 @@ def wide_group(
     copies = copies_away(n_machines)
     # cycles: fixed, then for each request
     attn = np.array([bundle.attn.intercept, bundle.attn.slope * slot.theta]) / CYCLE_S
-    ffn = np.array([bundle.ffn.intercept / n_machines, ffn_slower * bundle.ffn.slope])
-    ffn /= CYCLE_S
+    reading = read_slower * bundle.ffn.intercept / n_machines
+    ffn = np.array([reading, ffn_slower * bundle.ffn.slope]) / CYCLE_S
     way = np.array([bundle.wire.intercept, bundle.wire.slope * copies]) / CYCLE_S / 2
     way *= n_machines > 1
     loads = (attn + ffn + a + f for a in (attn, way) for f in (ffn, way))
@@ -119,6 +126,51 @@ def wide_group(
     there, behind = (float(each @ [1, half]) for each in (way, ffn))
     rate = 2 * half / turn / price
     return WideGroup(copies, there, behind, float(attn[0] + ffn[0]), 2 * half, rate)
+
+
+@dataclass(frozen=True)
+class ByChip:
+    """Tokens per cycle and chip at the same turn, of a split and of a wide group.
+
+    ``chips``: of all machines together.
+    """
+
+    chips: int
+    split: float
+    group: float
+
+
+def by_chip(ffn_chips: int, *, ratio: int = 8) -> ByChip:
+    """The bundle if an Attention machine is one chip and the FFN machine several.
+
+    A machine of the group is then one chip, which computes and reads experts as many
+    times as slowly as the FFN machine. No load is late.
+    """
+    whole(ffn_chips=ffn_chips)
+    found = same_speed(2, ratio=ratio, price=1 / ffn_chips)
+    chips, times = ratio + ffn_chips, float(ffn_chips)
+    group = wide_group(found.turn, chips, ffn_slower=times, read_slower=times)
+    return ByChip(chips, found.split / ffn_chips, group.rate)
+
+
+def late_group(turn: float, n_machines: int) -> float:
+    """Tokens per cycle and machine of a wide group whose machines are late, too.
+
+    One that is late with a half computes the other half meanwhile, so what counts is
+    the mean over both halves on the slowest machine: the pace, as with the bundle's.
+    The wire is taken to be hidden, and loads to be normal.
+
+    Raises:
+        ValueError: the fixed costs alone take as long as the turn.
+    """
+    slot, group = paper_setup.law().slot(), wide_group(turn, n_machines)
+    bundle = paper_setup.made(1)
+    each = (bundle.attn.slope * slot.theta + bundle.ffn.slope) / CYCLE_S
+    late = bundle.attn.slope * slot.variance**0.5 / CYCLE_S * slowest_of(n_machines)
+    # turn = 2 fixed + each B + late √B
+    left = turn - 2 * group.fixed
+    root = (-late + (late**2 + 4 * each * left) ** 0.5) / (2 * each)
+    return float(root**2 / turn)
 
 
 def copies_away(n_machines: int) -> float:

@@ -31,6 +31,13 @@ MEGASCALE_GAIN = Cited(
     MEGASCALE_PAPER,
     "tokens/s of a GPU over those of servers without a split, at most",
 )
+MEGASCALE_PER_COST = Cited(
+    1.86,
+    "dimensionless",
+    "measured",
+    "MegaScale-Infer, arXiv 2504.02263, section on heterogeneous hardware",
+    "decoded tokens/s per cost, H20 for attention, at most",
+)
 XDEEPSERVE = Cited(
     2400.0,
     "token/s",

@@ -1,0 +1,128 @@
+"""Splits that are not quite those of the comparison: what only a split could change.
+
+The comparison gives both sides the same kernels and the same imbalance, and keeps the
+shared expert on the FFN GPUs. Here a split may do otherwise, while the group stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from llmserve_lab.afd import coupled, deployment
+from llmserve_lab.checks import at_least, one_of, positive
+from llmserve_lab.deepseek import formulas as df
+from llmserve_lab.deepseek.model.step_model import Twin
+
+FLOPS_PER_WEIGHT = 2  # of a row: a product and a sum
+Shared = Literal["rides along", "ninth copy", "attention"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSided(deployment.Split):
+    """A split whose busiest FFN GPU gets ``busiest`` times the mean of the rows.
+
+    ``shared``: the shared expert works on one of a row's copies on the FFN GPUs
+    (``rides along``), on one that is sent for it (``ninth copy``), or on the Attention
+    GPUs while the row's copies are away (``attention``), where its weights and products
+    go; its small kernels are left where they were.
+
+    Raises:
+        ValueError: ``busiest`` is below 1, or ``shared`` unknown.
+    """
+
+    busiest: float
+    shared: Shared = "rides along"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least("busiest", self.busiest, 1)
+        one_of("shared", self.shared, Shared)
+
+    @cached_property
+    def twin(self) -> Twin:
+        """The FFN GPUs as a group, loads as uneven as here."""
+        made = super().twin
+        even = replace(made.assumptions, balancedness=1 / self.busiest)
+        return replace(made, assumptions=even)
+
+    def layer_s(self, batch: Any) -> dict[str, Any]:
+        """As of a split; ``shared`` is the shared expert's on an Attention GPU."""
+        found = super().layer_s(batch)
+        return found | {"shared": self._shared_s(np.asarray(batch, np.float64))}
+
+    def _shared_s(self, batch: Any) -> Any:
+        """Seconds of the shared expert on an Attention GPU; none if it is not there."""
+        if self.shared != "attention":
+            return np.zeros_like(batch)
+        return np.hypot(*self._of_shared(batch))
+
+    def _ffn_s(self, twin: Twin, rows: Any) -> Any:
+        every = super()._ffn_s(twin, rows)
+        if self.shared != "attention":
+            return every
+        known = twin.settled(twin.arguments(batch=rows, context=self.context))
+        sparse = deployment.sparse_layers(twin)
+        read, compute = (
+            each.reusing(known) / sparse
+            for each in (df.EXPERT_READ_S, df.EXPERT_COMPUTE_S)
+        )
+        less = self._of_shared(rows)
+        return (
+            every
+            - np.hypot(read, compute)
+            + np.hypot(read - less[0], compute - less[1])
+        )
+
+    def _of_shared(self, rows: Any) -> tuple[Any, Any]:
+        """Seconds in which the shared expert's weights are read, its rows computed."""
+        machine, shape = self.twin.machine, self.twin.shape
+        weights = float(shape["expert_stack"]) / deployment.sparse_layers(self.twin)
+        read = weights * float(shape["bytes_weight"]) / float(machine["read_rate"])
+        return read, FLOPS_PER_WEIGHT * weights * rows / float(machine["gemm_rate"])
+
+    def _copies(self, twin: Twin) -> float:
+        # the ninth copy goes to any FFN GPU, so it falls evenly
+        return super()._copies(twin) + (self.shared == "ninth copy")
+
+    def _period_s(self, part: dict[str, Any]) -> Any:
+        return np.maximum(super()._period_s(part), part["attn"] + part["shared"])
+
+
+@cache
+def best_one_sided(
+    gpu: str, n_gpus: int, tpot_s: float, *, busiest: float, shared: Shared, **same: Any
+) -> OneSided:
+    """The best of every way to split, with such FFN GPUs.
+
+    Raises:
+        ValueError: the target is not positive, or an option is none.
+    """
+    positive("tpot_s", tpot_s)
+    every = (
+        OneSided(**_as(split), busiest=busiest, shared=shared)
+        for split in deployment.splits(gpu, n_gpus, **same)
+    )
+    return max(every, key=lambda split: split.gpu_tokens_per_s(tpot_s))
+
+
+def _as(split: deployment.Split) -> dict[str, Any]:
+    return {each.name: getattr(split, each.name) for each in fields(split)}
+
+
+def busiest_of(n_experts: int, gpu: str, *, among: int) -> float:
+    """Rows of the busiest GPU over the mean, if its experts are more than ``among``.
+
+    What it gets too much falls with the root of their number, as if every expert's load
+    were drawn alone. The book's factor is taken to be that of ``among`` experts.
+
+    >>> round(busiest_of(12, "h100-sxm", among=3) - 1, 2)
+    0.14
+    """
+    at_least("n_experts", n_experts, 1)
+    at_least("among", among, 1)
+    taken = 1 / coupled.group(gpu, deployment.NODE).assumptions.balancedness
+    return float(1 + (taken - 1) * (among / n_experts) ** 0.5)

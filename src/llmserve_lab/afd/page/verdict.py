@@ -1,0 +1,149 @@
+"""What the verdict on GPUs depends on: one assumption changed at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from llmserve_lab.afd import coupled, deployment, one_sided
+from llmserve_lab.afd.page.comparison import (
+    COPIES,
+    DEVICES,
+    GPUS,
+    TIGHT_S,
+    best,
+    whole,
+)
+from llmserve_lab.afd.page.tables import NEVER
+from llmserve_lab.page.table import Table
+
+FASTER = 2.0  # times the bandwidth
+TWICE: coupled.Off = (1.0, 1 / FASTER)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Tokens/s of a GPU of the best split and the better group, one thing changed."""
+
+    what: str
+    split: float
+    group: float
+
+    @property
+    def lead(self) -> float:
+        """How much more the split makes; negative: less."""
+        return self.split / self.group - 1
+
+
+@cache
+def as_is(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S, **same: Any) -> Changed:
+    """Both sides with the same assumptions, as everywhere."""
+    split = best(gpu, tpot_s, **same).gpu_tokens_per_s(tpot_s)
+    return Changed("", split, whole(gpu, tpot_s, **same).gpu_tokens_per_s)
+
+
+def evener(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> float:
+    """Rows of the busiest FFN GPU over the mean, if its more experts even out.
+
+    A GPU of the group has fewer; its factor is the book's.
+    """
+    fewer, more = (
+        coupled.group(gpu, n).setup.local_experts(0)
+        for n in (GPUS, best(gpu, tpot_s).n_ffn)
+    )
+    return one_sided.busiest_of(more, gpu, among=fewer)
+
+
+@cache
+def one_side(
+    shared: one_sided.Shared,
+    *,
+    even: bool,
+    gpu: str = DEVICES[0],
+    tpot_s: float = TIGHT_S,
+    copies: coupled.Copies = COPIES,
+) -> Changed:
+    """The split alone changed: loads more ``even``, the shared expert elsewhere."""
+    taken = 1 / coupled.group(gpu, GPUS).assumptions.balancedness
+    busiest = evener(gpu, tpot_s) if even else taken
+    split = one_sided.best_one_sided(
+        gpu, GPUS, tpot_s, busiest=busiest, shared=shared, copies=copies
+    )
+    group = whole(gpu, tpot_s, copies=copies).gpu_tokens_per_s
+    return Changed("", split.gpu_tokens_per_s(tpot_s), group)
+
+
+def head_s(gpu: str = DEVICES[0]) -> float:
+    """Seconds that reading the LM head takes longer in BF16, one batch.
+
+    DeepSeek's checkpoint has it so; the twin reads a byte for each of its weights.
+    """
+    twin = coupled.group(gpu, GPUS)
+    return twin.setup.params("lm_head") / float(twin.machine["read_rate"])
+
+
+@cache
+def with_head(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Changed:
+    """Both sides read the LM head in BF16, once for each batch in flight.
+
+    So each has that much less time for all else.
+    """
+    more = head_s(gpu)
+    splits = [
+        _within(each.gpu_tokens_per_s, tpot_s, each.n_batches * more)
+        for each in deployment.splits(gpu, GPUS, copies=COPIES)
+    ]
+    groups = [
+        _within(_group_rate(gpu, halves=halves), tpot_s, (1 + halves) * more)
+        for halves in (False, True)
+    ]
+    return Changed("", max(splits), max(groups))
+
+
+def _within(rate: Callable[[float], float], tpot_s: float, more_s: float) -> float:
+    """Rate of what has ``more_s`` less time than the target, at the target."""
+    return rate(tpot_s - more_s) * (1 - more_s / tpot_s)
+
+
+def _group_rate(gpu: str, *, halves: bool) -> Callable[[float], float]:
+    def rate(tpot_s: float) -> float:
+        made = coupled.arranged(gpu, GPUS, tpot_s, halves=halves, copies=COPIES)
+        return made.gpu_tokens_per_s
+
+    return rate
+
+
+def cases() -> tuple[Changed, ...]:
+    """What is changed, and both rates."""
+    made = {
+        "as above": as_is(),
+        "split alone: FFN loads more even": one_side("rides along", even=True),
+        "  and the shared expert with attention": one_side("attention", even=True),
+        "split alone: a ninth copy for it": one_side("ninth copy", even=False),
+        "both: a row once to each node": as_is(copies="node"),
+        "  and the split's FFN loads more even": one_side(
+            "rides along", even=True, copies="node"
+        ),
+        "both: twice the bandwidth": as_is(off=TWICE),
+        "  and a row once to each node": as_is(copies="node", off=TWICE),
+        "both: LM head in BF16": with_head(),
+    }
+    return tuple(replace(each, what=what) for what, each in made.items())
+
+
+def verdict_table() -> Table:
+    """Table of the best split against the group, one assumption changed at a time."""
+    rows = [
+        (
+            each.what.replace("  ", "… "),
+            f"{each.split:,.0f}",
+            f"{each.group:,.0f}",
+            f"{each.lead:+.0%}".replace("-", "−"),
+        )
+        for each in cases()
+    ]
+    columns = ("changed", "split", "group", "the split's lead")
+    caption = "What the verdict depends on: tokens/s of a GPU"
+    return Table(caption, columns, rows, band=NEVER)
