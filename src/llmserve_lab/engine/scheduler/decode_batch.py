@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from math import nan
+from operator import itemgetter
 
 from llmserve_lab.checks import whole
 from llmserve_lab.engine.metrics.suffix_max import SuffixMax
@@ -133,7 +134,7 @@ class DecodeBatch:
 
     def youngest(self) -> Sequence:
         """The member that was admitted last."""
-        return max(self, key=lambda each: each.number)
+        return max(self._by_end, key=itemgetter(1))[2]
 
     def contexts(self) -> list[tuple[Sequence, int]]:
         """Members in order of admission, and the tokens that each has cached."""
