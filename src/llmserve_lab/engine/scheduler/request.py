@@ -48,5 +48,6 @@ class Request:
             raise TypeError(f"prefix must be a tuple of names, got {self.prefix!r}")
         if not {*map(type, self.prefix)} <= {int}:
             whole_numbers("prefix", self.prefix)
-        if not (isinstance(self.id, Integral) and abs(self.id) < MOST_IDS):
+        is_whole = type(self.id) is int or isinstance(self.id, Integral)
+        if not (is_whole and abs(self.id) < MOST_IDS):
             raise ValueError(f"id must be a whole number below 2⁵³, got {self.id!r}")
