@@ -96,7 +96,7 @@ def _common_shape(
     formula: Equation, names: Iterable[str], arrays: list[Array]
 ) -> tuple[int, ...]:
     # Each shape once: NumPy makes an array for every shape that it is given.
-    found = {array.shape for array in arrays}
+    found: set[tuple[int, ...]] = {array.shape for array in arrays}
     if len(found) == 1:
         return found.pop()
     try:
