@@ -122,6 +122,8 @@ def room_of(nodeid: str) -> str:
     """The chapter's package that a test is about; of any other test its file."""
     file, _, test = nodeid.partition("::")
     room = Path(file).parent.name
+    if room in ("claims", "house"):  # what one has judged or parsed serves the others
+        return room
     if room == "page":  # ...[kv_memory.stills.routing], ...[kv-memory.predict-routing]
         room = test.partition("[")[2].partition(".")[0].replace("-", "_")
     return room if room in ROOMS else file
@@ -175,8 +177,16 @@ def pytest_runtest_protocol(
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """What a worker tells of a test also says that it is over: no message more."""
+    if worker := getattr(report, "node", None):
+        worker.config.hook.pytest_runtest_logfinish(
+            nodeid=report.nodeid, location=report.location
+        )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

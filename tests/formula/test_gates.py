@@ -19,7 +19,7 @@ from llmserve_lab.formula.dimensions import balances
 from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.evaluate import evaluate
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.formula.latex import _upright
+from llmserve_lab.formula.latex import Worked, _upright
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.formula.text import PLURALS, si
@@ -57,6 +57,13 @@ def samples(formula: Formula, count: int = 20) -> list[tuple[dict[str, Any], flo
         if len(found) == count:
             return found
     pytest.fail(f"{formula.label} holds almost nowhere: {found} of {200 * count}")
+
+
+@functools.cache
+def worked_out(formula: Formula) -> Worked:
+    """The first of the samples with its numbers put in."""
+    values, _ = samples(formula)[0]
+    return formula.worked(**values)
 
 
 @functools.cache
@@ -134,7 +141,7 @@ def test_every_term_is_in_the_equation_but_a_coefficient_of_one(
 @every_formula
 def test_worked_shows_number_and_unit_of_every_term(formula: Formula) -> None:
     values, result = samples(formula)[0]
-    worked = formula.worked(**values)
+    worked = worked_out(formula)
     inner = {used.name: used for used in formula.uses}
     for name, term in formula.terms.items():
         value = values.get(name)
@@ -160,8 +167,7 @@ def test_worked_says_per_layer_only_where_layers_are_counted(
     formula: Formula, each: str
 ) -> None:
     """Otherwise nothing would cancel it, and a sum would have two units."""
-    values, _ = samples(formula)[0]
-    middle = formula.worked(**values).latex.split("&=")[2]
+    middle = worked_out(formula).latex.split("&=")[2]
     if re.search(rf"/{each}\b", middle):
         above = "|".join((rf"[\d}}]\\,\\mathrm{{{each}s?[}}/\\]", rf"cdot{{}}{each}"))
         below = formula.result.unit.partition("/")[2]

@@ -1,11 +1,14 @@
 """The shape of the code: which way imports point, and how long things may get."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
 import pytest
+
+from tests.house.statements import statements
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "llmserve_lab"
@@ -56,7 +59,7 @@ def allowed(importer: str, imported: str) -> bool:
 def imports(path: Path) -> Iterator[str]:
     """Dotted names inside the package that a file imports."""
     here = (*path.relative_to(PACKAGE).parent.parts,)
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+    for node in statements(path):
         if isinstance(node, ast.Import):
             yield from _inside(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level:
@@ -85,7 +88,7 @@ def function_lengths(paths: list[Path]) -> list[int]:
     return [
         (node.end_lineno or node.lineno) - node.lineno + 1
         for path in paths
-        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        for node in statements(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
 
@@ -123,6 +126,19 @@ def test_arrows_run_one_way() -> None:
 )
 def test_the_house_rules(importer: str, imported: str, verdict: bool) -> None:
     assert allowed(importer, imported) is verdict
+
+
+def test_statements_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    held = "if a:\n  b\nelse:\n  c\ntry:\n  d\nexcept e:\n  f\nelse:\n  g\n"
+    held += "finally:\n  h\nmatch i:\n  case 1:\n    with j:\n"
+    held += "      for k in l:\n        m = n\n"
+    inside = "".join(f"    {line}\n" for line in held.splitlines())
+    path = tmp_path / "each.py"
+    path.write_text(f"{held}class A:\n  async def f():\n{inside}", "utf8")
+    every = [*ast.walk(ast.parse(path.read_text("utf8")))]
+    kinds = Counter(type(each) for each in every if isinstance(each, ast.stmt))
+    found = [each for each in statements(path) if isinstance(each, ast.stmt)]
+    assert Counter(map(type, found)) == kinds and kinds[ast.Assign] == 2
 
 
 def test_a_file_can_be_read_in_one_sitting() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab import checks
+from tests.house.statements import in_text
 
 PACKAGE = Path(checks.__file__).parent
 
@@ -96,7 +97,7 @@ def test_an_unknown_option_and_another_type_are_refused() -> None:
 
 def refused_by_hand(text: str) -> Iterator[int]:
     """Lines in which code says itself what ``key_of`` and ``one_of`` are for."""
-    for node in ast.walk(ast.parse(text)):
+    for node in in_text(text):
         if not (isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)):
             continue
         looked_up = isinstance(node.test, ast.Compare) and any(

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
+from tests.house.statements import statements
+
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "llmserve_lab"
 Graph = dict[str, set[str]]
 # How many a room may have: a live figure asks its printer, which is about the figure.
@@ -30,7 +32,7 @@ def modules(package: Path) -> dict[str, Path]:
 def imported(path: Path, package: Path, known: dict[str, Path]) -> Iterator[str]:
     """Modules of the package that a file imports, wherever in it."""
     here = path.relative_to(package).parent.parts
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+    for node in statements(path):
         if isinstance(node, ast.Import):
             names = [each.name for each in node.names]
             yield from (_inside(name, package) for name in names)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from llmserve_lab.formula.registry import formulas
+from tests.house.statements import statements, tree
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "llmserve_lab"
 PERSON = re.compile(
@@ -26,10 +27,9 @@ OUTSIDE = {
 ROOMS = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")})
 
 
-@cache
 def parsed(path: Path) -> list[ast.AST]:
-    """All nodes of a file: it is parsed once."""
-    return [*ast.walk(ast.parse(path.read_text("utf8")))]
+    """All nodes of a file."""
+    return [*ast.walk(tree(path.read_text("utf8")))]
 
 
 @cache
@@ -37,7 +37,7 @@ def docstrings(path: Path) -> list[str]:
     """Every docstring of a file."""
     return [
         ast.get_docstring(node) or ""
-        for node in parsed(path)
+        for node in statements(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
     ]
 

@@ -4,6 +4,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from tests.house.statements import statements
+
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "llmserve_lab"
 
 
@@ -11,7 +13,7 @@ def defined() -> dict[str, list[str]]:
     """Modules that define each public class name."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        for node in statements(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found[node.name].append(str(path.relative_to(PACKAGE)))
     return found

@@ -51,3 +51,4 @@ def test_a_chapter_s_tests_are_one_scope_and_a_notebook_is_its_own() -> None:
     assert {room_of(each) for each in of_a_room} == {"kv_memory"}
     for file in ("chapters/kv_memory.ipynb", "tests/engine/test_laws.py"):
         assert room_of(f"{file}::Cell 3") == file
+    assert room_of("tests/house/test_names.py::test_it") == "house"

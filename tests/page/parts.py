@@ -209,6 +209,8 @@ def named(code: ast.AST) -> Iterator[list[tuple[str, str]]]:
 
 def counters(path: Path) -> Iterator[Columns]:
     """Counters of a step figure below their labels, of each frame of a file."""
+    if "Frame(" not in path.read_text("utf8"):  # most files: they need not be walked
+        return
     module = tree(path)
     labels = [
         [
@@ -221,12 +223,13 @@ def counters(path: Path) -> Iterator[Columns]:
         for word in call.keywords
         if word.arg == "counters" and isinstance(word.value, ast.Tuple)
     ]
-    for code in ast.walk(module):
+    for code in ast.walk(module) if labels else ():
         if isinstance(code, ast.FunctionDef):
-            scope = {**bound(module, deep=False), **bound(code, deep=True)}
-            for call in ast.walk(code):
-                made = called(call, "Frame")
-                cells = spread(made.args[1], scope) if made and made.args[1:] else None
+            calls = [made for each in ast.walk(code) if (made := called(each, "Frame"))]
+            both = (bound(module, deep=False), bound(code, deep=True)) if calls else ()
+            scope = {name: made for names in both for name, made in names.items()}
+            for made in calls:
+                cells = spread(made.args[1], scope) if made.args[1:] else None
                 for heads in labels:
                     if cells and len(cells) == len(heads) > 1:
                         place = f"{path.relative_to(PACKAGE).as_posix()} {code.name}"

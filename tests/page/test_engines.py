@@ -81,7 +81,9 @@ def written(page: str) -> Iterator[str]:
 
 
 def strings(module: str) -> Iterator[str]:
-    """Strings of a module, parts of f-strings included."""
+    """Strings of a module, parts of f-strings included, if one may have a name."""
+    if "--" not in module and "vllm:" not in module:
+        return
     for node in ast.walk(ast.parse(module)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value

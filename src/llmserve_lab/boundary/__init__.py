@@ -37,8 +37,8 @@ ONCE = frozenset(
     for name in (
         "arrivals", "deployment", "execute", "kv_transfer", "replica", "simulate",
         "system", "timing.cost_from_roofline", "metrics.counters",
-        "metrics.iteration_log", "metrics.iteration_record", "metrics.percentile",
-        "metrics.report", "metrics.utilization",
+        "metrics.iteration_log", "metrics.percentile", "metrics.report",
+        "metrics.utilization",
     )
 )  # fmt: skip
 

@@ -83,6 +83,8 @@ class ClosedLoop:
     def pop(self) -> Request:
         """The request that arrives at ``next_s``."""
         due_s, request = self._due.popleft()
+        if request.arrival_s == due_s:
+            return request
         return replace(request, arrival_s=due_s)
 
     def answered(self, now_s: float) -> None:

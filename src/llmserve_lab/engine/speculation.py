@@ -8,7 +8,7 @@ top. How large that part is, is a law of chance: :class:`Acceptance`.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from random import Random
 
 from llmserve_lab.checks import of_type, whole, whole_number
@@ -18,6 +18,7 @@ from llmserve_lab.engine.timing.load import IterationLoad
 
 MOST_DRAFTS = 1_024  # each is a pass of the model that drafts
 FEW_DRAFTS = 16  # more than most runs have, and drawn as one
+MOST_FATES = 2**19  # that are remembered, of each law
 
 
 @dataclass(frozen=True)
@@ -148,20 +149,28 @@ class Speculation:
 
     def kept(self, request_id: int, emitted: int) -> int:
         """Drafts that a request keeps in the pass after ``emitted`` tokens."""
-        most = FEW_DRAFTS if self.n_draft <= FEW_DRAFTS else MOST_DRAFTS
-        found = _fates(self.acceptance, most, self.seed, request_id)
-        kept = found.get(emitted)
+        fates = self._fates
+        kept = fates.get((request_id, emitted))
         if kept is None:
+            most = FEW_DRAFTS if self.n_draft <= FEW_DRAFTS else MOST_DRAFTS
             rng = Random(f"{self.seed}/{request_id}/{emitted}")
-            kept = found[emitted] = self.acceptance.draw(most, rng)
-        return min(kept, self.n_draft)
+            kept = self.acceptance.draw(most, rng)
+            if len(fates) == MOST_FATES:
+                fates.clear()
+            fates[request_id, emitted] = kept
+        return kept if kept < self.n_draft else self.n_draft
+
+    @cached_property
+    def _fates(self) -> dict[tuple[int, int], int]:
+        is_short = self.n_draft <= FEW_DRAFTS
+        return _drawn(self.acceptance, self.seed, is_short=is_short)
 
 
-@lru_cache(maxsize=2**14)
-def _fates(
-    acceptance: Acceptance, most: int, seed: int, request_id: int
-) -> dict[int, int]:
-    """How many of ``most`` drafts a request keeps, by the tokens it has by then.
+@lru_cache(maxsize=8)
+def _drawn(
+    acceptance: Acceptance, seed: int, *, is_short: bool
+) -> dict[tuple[int, int], int]:
+    """How many drafts a request keeps, by its id and the tokens it has by then.
 
     Runs that are compared ask for the same draws, each run for its own number of
     drafts, and to seed a draw takes longer than all else that is done for a decode.

@@ -7,7 +7,7 @@ is checked too: a share below zero must not hide in a sound result, nor must inf
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -23,11 +23,12 @@ BLOCK = 65_536  # elements; half a megabyte, which a core's cache holds
 
 def evaluate(formula: Equation, values: Mapping[str, Any]) -> Any:
     """Evaluate ``formula`` at ``values``; see :meth:`Formula.__call__`."""
-    keep = frozenset(values) & frozenset(formula.known())
-    wanted = {leaf.name: leaf for leaf in formula.leaves(keep=keep)}
-    _require_same_names(formula, wanted, values)
+    keep = frozenset(filter(formula.known().__contains__, values))
+    wanted = _wanted(formula, keep)
+    if wanted.keys() != values.keys():
+        _require_same_names(formula, wanted, values)
     checked = [leaf.checked(values[name]) for name, leaf in wanted.items()]
-    shape = _common_shape(formula, dict(zip(wanted, checked, strict=True)))
+    shape = _common_shape(formula, wanted, checked)
     steps, alarms = formula.steps(keep=keep), list[str]()
 
     def last(*arguments: Any) -> Any:
@@ -44,6 +45,12 @@ def evaluate(formula: Equation, values: Mapping[str, Any]) -> Any:
     with np.errstate(all="call", call=lambda kind, _: alarms.append(kind)):
         result = _elementwise(last, checked, shape)
     return result[()] if result.ndim == 0 else result
+
+
+@cache
+def _wanted(formula: Equation, keep: frozenset[str]) -> dict[str, Quantity]:
+    """The leaves that are asked for by name, if all in ``keep`` is given."""
+    return {leaf.name: leaf for leaf in formula.leaves(keep=keep)}
 
 
 @cache
@@ -85,12 +92,18 @@ def _require_same_names(
         )
 
 
-def _common_shape(formula: Equation, arrays: Mapping[str, Any]) -> tuple[int, ...]:
+def _common_shape(
+    formula: Equation, names: Iterable[str], arrays: list[Array]
+) -> tuple[int, ...]:
+    # Each shape once: NumPy makes an array for every shape that it is given.
+    found: set[tuple[int, ...]] = {array.shape for array in arrays}
+    if len(found) == 1:
+        return found.pop()
     try:
-        # Each shape once: NumPy makes an array for every shape that it is given.
-        return np.broadcast_shapes(*{array.shape for array in arrays.values()})
+        return np.broadcast_shapes(*found)
     except ValueError:
-        shapes = ", ".join(f"{name} {a.shape}" for name, a in arrays.items() if a.ndim)
+        named = zip(names, arrays, strict=True)
+        shapes = ", ".join(f"{name} {a.shape}" for name, a in named if a.ndim)
         raise ValueError(
             f"arguments of {formula.name} must broadcast to one shape, got {shapes}"
         ) from None

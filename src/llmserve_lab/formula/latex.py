@@ -190,8 +190,14 @@ def print_latex(
     texts = {stand_ins[symbol]: names[symbol.name] for symbol in expr.free_symbols}
     swaps = stand_ins | {s: 1 for s in stand_ins if _is_one(s.name, names[s.name])}
     settings = {"symbol_names": texts, "mul_symbol": "dot" if dots else None}
-    shown = without(arranged(expr.xreplace(swaps)), counted)
+    shown = _written(expr.xreplace(swaps), frozenset(counted))
     return str(_printer()(settings).doprint(shown))
+
+
+@cache
+def _written(expr: sympy.Expr, ones: frozenset[sympy.Symbol]) -> sympy.Expr:
+    """An equation and each substitution into it mostly arrange one expression."""
+    return without(arranged(expr), ones)
 
 
 def _is_one(name: str, printed: str) -> bool:

@@ -17,6 +17,7 @@ from llmserve_lab.formula.units import convert
 if TYPE_CHECKING:
     import sympy
 
+PLAIN, LARGE = (float, int, np.float64), 1e300  # numbers that need no closer look
 ROUNDING = 1e-15  # a share of two equal times may come out this much above one
 
 
@@ -72,6 +73,8 @@ class Quantity:
             TypeError: the value is not a real number or an array of them.
             ValueError: it is not finite, out of range, or in a foreign unit.
         """
+        if type(value) in PLAIN and self._is_sound(value):
+            return np.asarray(value, np.float64)
         number, unit = _split(value)
         array = self._as_float64(number)
         if unit is not None:
@@ -96,6 +99,13 @@ class Quantity:
         too_high = array > self.maximum * (1 + ROUNDING)
         broken = array != np.floor(array) if self.whole else False
         return ~np.isfinite(array) | too_low | too_high | broken
+
+    def _is_sound(self, number: float) -> bool:
+        """What :meth:`checked` asks, of one plain number: most of what it is given."""
+        is_low = number <= 0 if self.positive else number < self.minimum
+        if is_low or number > self.maximum * (1 + ROUNDING):
+            return False
+        return abs(number) < LARGE and not (self.whole and number % 1)
 
     def _as_float64(self, value: Any) -> Array:
         if isinstance(value, np.ma.MaskedArray):

@@ -167,6 +167,7 @@ def with_clients(many: int) -> Callable[[Watchable], Watchable]:
     return change
 
 
+@cache
 def poisson(
     *,
     rate_per_s: float,
@@ -187,6 +188,7 @@ def poisson(
     )
 
 
+@cache
 def backlog(
     *,
     many: int,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from llmserve_lab.engine.timing.load import IterationLoad
@@ -16,8 +15,7 @@ class ScheduledTokens(NamedTuple):
     context: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IterationRecord:
+class IterationRecord(NamedTuple):
     """``count`` like iterations of one replica, from ``start_s`` to ``end_s``.
 
     ``load`` is that of the first, padding included; ``decode_rows`` of its rows are
@@ -31,7 +29,7 @@ class IterationRecord:
 
     start_s: float
     end_s: float
-    count: int
+    count: int  # type: ignore[assignment]  # and not what a tuple counts
     pool: str
     replica: int
     decode_rows: int

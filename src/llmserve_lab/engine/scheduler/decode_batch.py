@@ -9,9 +9,10 @@ thousand iterations of a thousand requests costs as much as one of one.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterator
-from heapq import heapify, heappop, heappush
 from math import nan
+from operator import itemgetter
 
 from llmserve_lab.checks import whole
 from llmserve_lab.engine.metrics.suffix_max import SuffixMax
@@ -62,7 +63,7 @@ class DecodeBatch:
         elif now_s != self.last_tick_s:
             self.fresh.append(sequence)
         sequence.joined_at_step = self.clock
-        heappush(self._by_end, (self.clock + sequence.left, sequence.number, sequence))
+        insort(self._by_end, (self.clock + sequence.left, sequence.number, sequence))
         self.cached += sequence.cached
         # known and clock grow by one together, so their difference names a class that
         # the member stays in until it leaves: no tick has to move it.
@@ -128,12 +129,12 @@ class DecodeBatch:
             self.cached += extra
             self._phases[(member.known - self.clock) % size] += 1
         self._by_end = [(self.clock + each.left, each.number, each) for each in self]
-        heapify(self._by_end)
+        self._by_end.sort()
         return blocks
 
     def youngest(self) -> Sequence:
         """The member that was admitted last."""
-        return max(self, key=lambda each: each.number)
+        return max(self._by_end, key=itemgetter(1))[2]
 
     def contexts(self) -> list[tuple[Sequence, int]]:
         """Members in order of admission, and the tokens that each has cached."""
@@ -146,7 +147,7 @@ class DecodeBatch:
         """Take out those that have all their tokens."""
         done = []
         while self._by_end and self._by_end[0][0] == self.clock:
-            done.append(self._left(heappop(self._by_end)[2]))
+            done.append(self._left(self._by_end.pop(0)[2]))
         return done
 
     def remove(self, sequence: Sequence) -> None:
@@ -155,11 +156,10 @@ class DecodeBatch:
         Raises:
             ValueError: it is not in the batch.
         """
-        rest = [entry for entry in self._by_end if entry[2] is not sequence]
-        if len(rest) == len(self._by_end):
+        members = [member for _, _, member in self._by_end]
+        if sequence not in members:
             raise ValueError(f"victim must be a request that runs, got {sequence!r}")
-        self._by_end = rest
-        heapify(self._by_end)
+        del self._by_end[members.index(sequence)]
         self._left(sequence)
 
     def settle(self) -> None:

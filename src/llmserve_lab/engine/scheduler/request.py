@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from numbers import Integral
 
 from llmserve_lab.checks import at_least, whole, whole_numbers
@@ -40,13 +41,24 @@ class Request:
     user: int = 0
 
     def __post_init__(self) -> None:
-        at_least("arrival_s", self.arrival_s, 0)
-        whole(of="token", prompt_len=self.prompt_len, output_len=self.output_len)
+        # Most are plain numbers, and what they are asked for here takes no call.
+        arrival_s, prompt_len, output_len = (
+            self.arrival_s,
+            self.prompt_len,
+            self.output_len,
+        )
+        if not (type(arrival_s) is float and 0 <= arrival_s < inf):
+            at_least("arrival_s", arrival_s, 0)
+        if not (type(prompt_len) is type(output_len) is int) or (
+            prompt_len < 1 or output_len < 1
+        ):
+            whole(of="token", prompt_len=prompt_len, output_len=output_len)
         if type(self.priority) is not int or type(self.user) is not int:
             whole(first=-MOST_IDS, priority=self.priority, user=self.user)
         if type(self.prefix) is not tuple:
             raise TypeError(f"prefix must be a tuple of names, got {self.prefix!r}")
-        if not {*map(type, self.prefix)} <= {int}:
+        if self.prefix and not {*map(type, self.prefix)} <= {int}:
             whole_numbers("prefix", self.prefix)
-        if not (isinstance(self.id, Integral) and abs(self.id) < MOST_IDS):
+        is_whole = type(self.id) is int or isinstance(self.id, Integral)
+        if not (is_whole and abs(self.id) < MOST_IDS):
             raise ValueError(f"id must be a whole number below 2⁵³, got {self.id!r}")
