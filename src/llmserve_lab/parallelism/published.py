@@ -179,6 +179,11 @@ def sooner(new: int) -> Passed:
     return min(METHODS, key=times.__getitem__)
 
 
+def farthest() -> LongReading:
+    """The published prompt whose prediction is off the most."""
+    return max(map(predict, RUNS), key=lambda read: abs(read.error))
+
+
 def turned() -> tuple[float, float]:
     """Largest share new with which pass-Q was sooner, smallest with pass-KV."""
     shares: dict[Passed, list[float]] = {method: [] for method in METHODS}
