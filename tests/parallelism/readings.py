@@ -21,10 +21,6 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about four times as fast": "never two at the same time",
         "about twice as fast": "No two stages",
     },
-    "parallelism.predict-layout": {
-        "TP 4 × DP 2": "stay inside a server",
-        "PP 8": "no all-reduce is left",
-    },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
@@ -32,11 +28,6 @@ ASKED: dict[str, tuple[str, ...]] = {
         "a quarter on each",
         "A single request decodes",
         "compared with one GPU that had memory enough",
-    ),
-    "parallelism.predict-layout": (
-        "prompt after prompt",
-        "with Llama-3.1-70B",
-        "read far the fewest tokens per second",
     ),
     "parallelism.predict-runs": (
         "dealt in stretches",
@@ -51,8 +42,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "share of the bytes of pass-Q does pass-KV send",
     ),
     "parallelism.even": (
-        "Sixteen GPUs",
-        "with eight key–value heads",
+        "Eight H200",
+        "With four KV heads",
         "must keep",
         "With how many",
         "the same memory",
@@ -61,5 +52,4 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "parallelism.predict-alone": "not faster at all",
-    "parallelism.predict-layout": "TP 8",
 }

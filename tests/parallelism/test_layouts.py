@@ -13,9 +13,7 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.engine.timing.load import IterationLoad
-from llmserve_lab.how_wrong import fairness
 from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism import published
 from llmserve_lab.parallelism.arguments import (
     CHOSEN_LINKS,
     DEVICE,
@@ -25,7 +23,7 @@ from llmserve_lab.parallelism.arguments import (
     served,
 )
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight
-from llmserve_lab.parallelism.leads import MISS, TIE
+from llmserve_lab.parallelism.leads import TIE
 from llmserve_lab.parallelism.page import stills, two_servers
 from llmserve_lab.parallelism.page.playground import bench
 from llmserve_lab.parallelism.page.stills import (
@@ -177,34 +175,6 @@ def test_the_smallest_group_has_room_for_the_load_and_is_too_slow() -> None:
     slow, fast = (each.decode(64, 1000).token_s for each in (pairs, fours))
     assert slow > 0.020 > fast and slow > (1 + TIE) * fast
     assert 1.2 < pairs.prefill_rate(2048) / fours.prefill_rate(2048) < 1 + TIE
-
-
-def test_a_tie_is_as_wide_as_two_mean_errors_between_servers() -> None:
-    """Of prompts that were measured over servers; inside a server they are smaller."""
-    labels = {"model": "llama-3-70b", "engine": "vllm", "system": "h100-sxm"}
-    assert (
-        fairness.mean_of(**labels)
-        < published.far_error()
-        == pytest.approx(MISS, abs=0.01)
-    )
-
-
-@pytest.mark.parametrize("stages", [2, 4, 8])
-@pytest.mark.parametrize("requests", [8, 64])
-def test_the_last_stage_has_the_head_on_top_of_its_layers(
-    stages: int, requests: int
-) -> None:
-    """Read from memory, and half of its products, in every tick of all stages."""
-    level = GpuLayout(tp=2, stages=stages)
-    late_s = replace(level, level=False).decode(requests, 1000).token_s
-    late_s -= level.decode(requests, 1000).token_s
-    known, params = on(DEVICE), MODEL.vocab * MODEL.d_model
-    read_s = 2 * params / float(known["hbm_bw"]) / float(known["eff_mem"])
-    rate = float(known["peak_flops"]) * float(known["eff_compute"])
-    hidden = 1 - level.cost().overlap
-    more_s = read_s + hidden * 2 * params * (requests / stages) / rate
-    assert late_s == pytest.approx(more_s / 2 * (1 - 1 / stages) * stages, rel=1e-3)
-    assert replace(level, level=False).chunk_s(512) == level.chunk_s(512)
 
 
 def test_a_pipeline_of_two_servers_holds_more_than_replicas_and_starts_sooner() -> None:

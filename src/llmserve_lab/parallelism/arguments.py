@@ -23,6 +23,7 @@ from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
 from llmserve_lab.catalog.evidence.long_context import RING_PORT
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.records.cited import fraction
+from llmserve_lab.deepseek.calibration.link_efficiency import fit_transfers
 from llmserve_lab.notation import bytes_act, quantity
 from llmserve_lab.validation.cache_blocks import working_space
 
@@ -66,6 +67,15 @@ def over(link: Link) -> dict[str, Given]:
     """
     known = dict(wire(link, efficiency=running_example.share()))
     return known | {"eff_link": PORT_SHARE} if link.scope == "scale-out" else known
+
+
+def fast_port() -> dict[str, Given]:
+    """A network port at the share that the fastest published exchange reached.
+
+    It is DeepEP's all-to-all, whose kernels fill the port that a ring leaves half idle.
+    """
+    _, share, _ = fit_transfers()
+    return {**over(LINKS["infiniband-ndr"]), "eff_link": share}
 
 
 def attending() -> dict[str, Given]:

@@ -27,6 +27,7 @@ from llmserve_lab.parallelism.arguments import (
 from llmserve_lab.validation.room import requests_that_fit
 
 NVLINK = catalog.link("nvlink4")
+ENDS = ("embed_tokens", "lm_head")
 SHARED_OUT = (
     "pair_s", "kv_token_s", "overhead_s", "prompt_s",
     "collective_s", "collective_row_s",
@@ -104,17 +105,31 @@ class GpuLayout:
     def held_tokens(self) -> int:
         """Tokens of cache that fit beside the weights, with few requests at a time."""
         cost, room = self.cost(), float(on(self.device)["hbm_bytes"])
-        gpus = self.replicas * self.stages * self.tp
-        left = gpus * room - self.replicas * cost.weight_bytes
+        left = self.tp * room - self._fullest_share() * cost.weight_bytes
+        left *= self.replicas * self.stages
         return max(0, int(left / (cost.kv_bytes_per_token * cost.kv_copies)))
+
+    def _fullest_share(self) -> float:
+        """Part of the weights in the stage that has most: its layers and one end.
+
+        The first stage has the embedding, the last the LM head; a stage with less
+        beside its layers has room left that no cache can use.
+        """
+        if self.level or self.stages == 1:
+            return 1 / self.stages
+        stored = {each.name: each.params for each in self.model.tensors()}
+        ends = [stored.get(name, 0) for name in ENDS]
+        layers = sum(stored.values()) - sum(ends)
+        return (layers / self.stages + max(ends)) / sum(stored.values())
 
     def held_requests(self, tokens: int) -> int:
         """Requests of so many tokens that all GPUs hold, with a slot for each."""
         whole(of="token", tokens=tokens)
         cost, gpus = self.cost(), self.stages * self.tp
+        weights = self._fullest_share() * cost.weight_bytes / self.tp
         each = tokens * cost.kv_bytes_per_token * cost.kv_copies
         return self.replicas * requests_that_fit(
-            UTILISATION * float(self.device.usable_bytes) - cost.weight_bytes / gpus,
+            UTILISATION * float(self.device.usable_bytes) - weights,
             request_bytes=each / gpus,
             vocab=self.model.vocab,
             n_gpus=gpus,

@@ -207,6 +207,35 @@ def ring_rates() -> tuple[float, float]:
 
 
 def table() -> Table:
+    """Seconds measured and predicted, a column for each number of servers."""
+    counts = sorted({_servers(run) for run in RUNS})
+    lines = [
+        (what, *(_beside(ring, printed, count) for count in counts))
+        for what, ring, printed in (
+            ("128K tokens: ring of servers", True, "128K"),
+            ("128K: one group over all", False, "128K"),
+            ("a million: ring of servers", True, "1M"),
+        )
+    ]
+    columns = ("servers of eight H100", *map(str, counts))
+    notes = ["Seconds until the prompt is read: measured / predicted."]
+    return Table("Llama-3.1-405B, as Yang et al. measured it", columns, lines, notes)
+
+
+def _servers(run: LongPrefill) -> int:
+    return run.ranks * run.tp // IN_SERVER
+
+
+def _beside(ring: bool, printed: str, servers: int) -> str:
+    """Both times of a prompt; one server is a ring of one, and a group."""
+    for run in RUNS:
+        cut = (run.ranks if ring else run.tp // IN_SERVER) == servers
+        if run.printed == printed and cut and _servers(run) == servers:
+            return f"{float(run.seconds):.2f} / {predict(run).seconds:.2f}"
+    return "\u2013"
+
+
+def each_prompt() -> Table:
     """Every prompt as described and on the book's GPU, beside what was measured."""
     lines = [
         (run.name, run.printed, f"{float(run.seconds):.2f} s", *_told(run))
