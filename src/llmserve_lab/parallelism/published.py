@@ -212,13 +212,13 @@ def table() -> Table:
     lines = [
         (what, *(_beside(ring, printed, count) for count in counts))
         for what, ring, printed in (
-            ("128K tokens: ring of servers", True, "128K"),
-            ("128K: one group over all", False, "128K"),
-            ("a million: ring of servers", True, "1M"),
+            ("128K, ring (CP)", True, "128K"),
+            ("128K, group (TP)", False, "128K"),
+            ("1M, ring", True, "1M"),
         )
     ]
-    columns = ("servers of eight H100", *map(str, counts))
-    notes = ["Seconds until the prompt is read: measured / predicted."]
+    columns = ("servers:", *map(str, counts))
+    notes = ["Seconds until a prompt of 128K or 1M tokens is read: measured / predicted."]
     return Table("Llama-3.1-405B, as Yang et al. measured it", columns, lines, notes)
 
 

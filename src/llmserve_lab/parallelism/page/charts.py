@@ -47,6 +47,7 @@ def pipe_rate() -> Any:
         chosen.encode(**span),
         words.encode(x=across, y=RATE.on("y", "rate"), text="said:N"),
         data=alt.Data(values=[{"n_batches": m} for m in IN_FLIGHT]),
+        height=220,
     )
     return layers.transform_calculate(  # once, whatever the number of layers
         rate=RATE.draws(f.PIPE_RATE, **at),
