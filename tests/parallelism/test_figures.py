@@ -95,7 +95,7 @@ def test_the_questions_come_true_in_runs() -> None:
     twelve = pipelined(model, prefill_plan([[(1,)]] * 12), 4)
     assert module.bubble.right == pytest.approx(timeline(twelve.results).bubble)
     assert module.FASTER[int(module.predict_alone.right)] == "not faster at all"
-    assert module.even.right * 1 * 327_680 == pytest.approx(15 * 24.2e9)
+    assert module.even.right * 1 * 192_512 == pytest.approx(7 * 13.4e9)
 
 
 def test_a_pipe_fills_before_it_empties() -> None:

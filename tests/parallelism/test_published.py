@@ -127,3 +127,23 @@ def test_a_group_beats_a_pipeline_at_least_latency_as_reported() -> None:
     predicted, reported = published.least_latency()
     assert reported == float(long_context.TENSOR_OVER_PIPELINE)
     assert predicted / reported - 1 == pytest.approx(0.08, abs=0.01)
+
+
+def test_each_column_of_the_servers() -> None:
+    """A ring of one server and a group in one are the same run, which stands twice."""
+    table, seen = published.table(), []
+    for label, *cells in table.rows:
+        tokens = {"128K": 128_000, "1M": 10**6}[str(label).split(",")[0]]
+        for servers, cell in zip(map(int, table.columns[1:]), cells, strict=True):
+            ranks, tp = (servers, 8) if "ring" in str(label) else (1, 8 * servers)
+            runs = [
+                run
+                for run in published.RUNS
+                if (run.tokens, run.ranks, run.tp) == (tokens, ranks, tp)
+            ]
+            assert (cell == "\u2013") is (not runs)
+            for run in runs:
+                both = float(run.seconds), published.predict(run).seconds
+                assert str(cell) == " / ".join(f"{each:.2f}" for each in both)
+            seen += runs
+    assert {*seen} == {*published.RUNS} and len(seen) == len(published.RUNS) + 1

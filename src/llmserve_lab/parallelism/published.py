@@ -218,7 +218,9 @@ def table() -> Table:
         )
     ]
     columns = ("servers:", *map(str, counts))
-    notes = ["Seconds until a prompt of 128K or 1M tokens is read: measured / predicted."]
+    notes = [
+        "Seconds until a prompt of 128K or 1M tokens is read: measured / predicted."
+    ]
     return Table("Llama-3.1-405B, as Yang et al. measured it", columns, lines, notes)
 
 

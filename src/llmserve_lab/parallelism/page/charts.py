@@ -10,7 +10,7 @@ from llmserve_lab.page.palette import GREY, INK, MEANINGS
 from llmserve_lab.parallelism import formulas as f
 
 IN_FLIGHT = (1, 2, 3, 4, 6, 8, 12, 16)
-RATE = QuantityAxis(q.pipe_rate, words="tokens per second of the whole pipeline")
+RATE = QuantityAxis(q.pipe_rate, words="tokens per second")
 BATCHES = QuantityAxis(q.n_batches, words="batches in flight", ticks={"labelAngle": 0})
 TOKEN = QuantityAxis(q.pipe_token_s, "ms", words="time from token to token")
 

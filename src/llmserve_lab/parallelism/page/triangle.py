@@ -47,6 +47,6 @@ def triangle() -> StaticFigure:
         figure,
         sentence=f"{TOKENS} tokens: a row is a query, as long as the keys that it may "
         "see, in the colour of its GPU. Beside it: query\u2013key pairs of each GPU.",
-        title="Stretches give the last GPU most pairs; zig-zag gives all the same",
+        title="Stretches load the last GPU; zig-zag loads all alike",
         name="parallelism.triangle",
     )
