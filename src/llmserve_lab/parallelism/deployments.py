@@ -28,10 +28,6 @@ from llmserve_lab.validation.room import requests_that_fit
 
 NVLINK = catalog.link("nvlink4")
 ENDS = ("embed_tokens", "lm_head")
-SHARED_OUT = (
-    "pair_s", "kv_token_s", "overhead_s", "prompt_s",
-    "collective_s", "collective_row_s",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,9 +200,17 @@ class GpuLayout:
         head = 0 if self.level else active.get("lm_head", 0) / sum(active.values())
         share = 1 / self.stages
         weights = head + (1 - head) * share
-        even = {name: share * getattr(cost, name) for name in SHARED_OUT}
-        more = {"row_s": weights * cost.row_s, "weights_s": weights * cost.weights_s}
-        return replace(cost, **even, **more)
+        return replace(
+            cost,
+            row_s=weights * cost.row_s,
+            weights_s=weights * cost.weights_s,
+            pair_s=share * cost.pair_s,
+            kv_token_s=share * cost.kv_token_s,
+            overhead_s=share * cost.overhead_s,
+            prompt_s=share * cost.prompt_s,
+            collective_s=share * cost.collective_s,
+            collective_row_s=share * cost.collective_row_s,
+        )
 
     def chunk_s(self, chunk: int, context: int = 0) -> float:
         """Seconds of a prompt's chunk in one stage, the hop to the next included."""

@@ -201,11 +201,6 @@ def dearest_choice() -> float:
     return max(lost)
 
 
-def ring_rates() -> tuple[float, float]:
-    """FLOP/s of attention on a GPU of the ring, bytes per second of its port."""
-    return float(LONG_ATTENTION), float(RING_PORT)
-
-
 def table() -> Table:
     """Seconds measured and predicted, a column for each number of servers."""
     counts = sorted({_servers(run) for run in RUNS})
