@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from llmserve_lab.catalog.evidence.long_context import EXCHANGE_SHARE
+from llmserve_lab.deepseek.calibration.link_efficiency import fit_transfers
 from llmserve_lab.how_wrong import fairness
 from llmserve_lab.parallelism import published
-from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on
+from llmserve_lab.parallelism.arguments import DEVICE, MODEL, fast_port, on
 from llmserve_lab.parallelism.deployments import GpuLayout
 from llmserve_lab.parallelism.leads import MISS
 
@@ -39,6 +41,11 @@ def test_the_last_stage_has_the_head_on_top_of_its_layers(
     more_s = read_s + hidden * 2 * params * (requests / stages) / rate
     assert late_s == pytest.approx(more_s / 2 * (1 - 1 / stages) * stages, rel=1e-3)
     assert replace(level, level=False).chunk_s(512) == level.chunk_s(512)
+
+
+def test_the_faster_library_reaches_what_the_twin_was_fitted_with() -> None:
+    assert float(EXCHANGE_SHARE) == pytest.approx(fit_transfers()[1], abs=5e-4)
+    assert float(fast_port()["eff_link"]) == float(EXCHANGE_SHARE)
 
 
 @pytest.mark.parametrize(("tp", "stages"), [(4, 2), (2, 4), (1, 8)])

@@ -20,10 +20,9 @@ from llmserve_lab.catalog import (
     workload,
 )
 from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
-from llmserve_lab.catalog.evidence.long_context import RING_PORT
+from llmserve_lab.catalog.evidence.long_context import EXCHANGE_SHARE, RING_PORT
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.records.cited import fraction
-from llmserve_lab.deepseek.calibration.link_efficiency import fit_transfers
 from llmserve_lab.notation import bytes_act, quantity
 from llmserve_lab.validation.cache_blocks import working_space
 
@@ -65,8 +64,10 @@ def over(link: Link) -> dict[str, Given]:
     Inside a server the share is that of the fit; of a network port it is what a ring of
     servers sent through one, hop by hop.
     """
-    known = dict(wire(link, efficiency=running_example.share()))
-    return known | {"eff_link": PORT_SHARE} if link.scope == "scale-out" else known
+    known: dict[str, Given] = {**wire(link, efficiency=running_example.share())}
+    if link.scope == "scale-out":
+        known["eff_link"] = PORT_SHARE
+    return known
 
 
 def fast_port() -> dict[str, Given]:
@@ -74,8 +75,7 @@ def fast_port() -> dict[str, Given]:
 
     It is DeepEP's all-to-all, whose kernels fill the port that a ring leaves half idle.
     """
-    _, share, _ = fit_transfers()
-    return {**over(LINKS["infiniband-ndr"]), "eff_link": share}
+    return {**over(LINKS["infiniband-ndr"]), "eff_link": EXCHANGE_SHARE}
 
 
 def attending() -> dict[str, Given]:

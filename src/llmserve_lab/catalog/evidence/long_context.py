@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from llmserve_lab.catalog.evidence.measurements import LOW_LATENCY
 from llmserve_lab.catalog.records.cited import Cited
 
 CONTEXT = "Yang et al. 2024, Context Parallelism for Scalable Million-Token Inference, "
@@ -67,6 +68,10 @@ RING_BLOCK = _run(RING_TOKENS / RING_RANKS * 2 * 128 * 2, "byte", note="keys, va
 RING_HOP = _run(627e-6, "s", note="SendRecv, 2.5% new; table 5")
 RING_PORT = _run(
     float(RING_BLOCK) / float(RING_HOP), "byte/s", note="a block over a hop; table 5"
+)
+# The most that was published for such a port: what DeepEP's exchanges reach of it.
+EXCHANGE_SHARE = Cited(
+    0.8898, "dimensionless", "estimate", LOW_LATENCY, "fitted to all its times"
 )
 # Table 4: new tokens of 128,000 on four ranks, seconds with pass-KV and with pass-Q.
 RING_RUNS = {
