@@ -138,8 +138,8 @@ def table() -> Table:
         "One service over both servers, with $FIRST and $SECOND (below); else the same "
         "in each.",
         "Twice as many with --decode-context-parallel-size 2.",
-        "Pipelines: in equal batches, and if one batch has all requests. Times and "
-        f"rates within {TIE:.0%} tie.",
+        "Pipelines: in equal batches, and if one batch has all requests. Within "
+        f"{TIE:.0%} times and rates tie, by their error.",
     ]
     eight, sixteen_gpus = map(rows, groups())
     lines = [*eight, ring_line(), *sixteen_gpus]

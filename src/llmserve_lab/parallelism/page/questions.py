@@ -130,6 +130,7 @@ follow_up = Question(
 )
 even = Question(
     name="parallelism.even",
+    kind="predict",
     prompt=(
         f"Eight H200 serve {EXPERTS.name}, a mixture of experts, in 16 bits. The "
         "attention weights that tensor parallelism would cut have "
