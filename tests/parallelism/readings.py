@@ -21,6 +21,10 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about four times as fast": "never two at the same time",
         "about twice as fast": "No two stages",
     },
+    "parallelism.predict-layout": {
+        "TP 4 × DP 2": "stay inside a server",
+        "PP 8": "no all-reduce is left",
+    },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
@@ -28,6 +32,11 @@ ASKED: dict[str, tuple[str, ...]] = {
         "a quarter on each",
         "A single request decodes",
         "compared with one GPU that had memory enough",
+    ),
+    "parallelism.predict-layout": (
+        "prompt after prompt",
+        "with Llama-3.1-70B",
+        "read far the fewest tokens per second",
     ),
     "parallelism.predict-runs": (
         "dealt in stretches",
@@ -52,4 +61,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "parallelism.predict-alone": "not faster at all",
+    "parallelism.predict-layout": "TP 8",
 }

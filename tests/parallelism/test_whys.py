@@ -26,6 +26,11 @@ def test_numbers_of_the_reasons() -> None:
             "eighth of a triangle has # of # … is # of #: # times",
             (last, sum(parts), mean, sum(parts), last / mean),
         ),
+        "predict-layout": (
+            "all # all-reduces…. # tokens per second, against # for two replicas and # "
+            "for PP 8",
+            (2 * 80, rate("TP 8"), rate("TP 4 × DP 2"), rate("PP 8")),
+        ),
         "bubble": ("three of fifteen ticks, #", (3 / (12 + 3),)),
         "follow-up": (
             "of all # tokens, pass-Q the queries of #: # times",

@@ -8,6 +8,7 @@ from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import MODEL, attention_bytes, sizes_of
 from llmserve_lab.parallelism.deployments import GpuLayout
+from llmserve_lab.parallelism.page import stills
 
 FASTER = ("about four times as fast", "about twice as fast", "not faster at all")
 TWELVE = {"n_stages": 4.0, "n_batches": 12.0}
@@ -81,6 +82,28 @@ predict_runs = Question(
         "times. All others wait for it in every layer."
     ),
 )
+READERS = ("TP 8", "TP 4 × DP 2", "PP 8")
+predict_layout = Question(
+    name="parallelism.predict-layout",
+    kind="predict",
+    prompt=(
+        f"These eight H100s read prompt after prompt with {MODEL.name}, in chunks of "
+        f"{stills.CHUNK:,} tokens. Which layout is predicted to read "
+        "far the fewest tokens per second?"
+    ),
+    choices=READERS,
+    answer=lambda: float(READERS.index(min(READERS, key=stills.prefill_rate))),
+    why=lambda: (
+        "TP 8: all 160 all-reduces of a chunk cross the network. "
+        f"{stills.prefill_rate('TP 8'):,.0f} tokens per second, against "
+        f"{stills.prefill_rate('TP 4 × DP 2'):,.0f} for two replicas and "
+        f"{stills.prefill_rate('PP 8'):,.0f} for PP 8."
+    ),
+    hints=(
+        Hint(lambda: 1.0, "Its all-reduces stay inside a server, on NVLink."),
+        Hint(lambda: 2.0, "Only a row a border is sent, and no all-reduce is left."),
+    ),
+)
 bubble = Question(
     name="parallelism.bubble",
     prompt=(
@@ -130,7 +153,6 @@ follow_up = Question(
 )
 even = Question(
     name="parallelism.even",
-    kind="predict",
     prompt=(
         f"Eight H200 serve {EXPERTS.name}, a mixture of experts, in 16 bits. The "
         "attention weights that tensor parallelism would cut have "
