@@ -190,17 +190,6 @@ TABLES = (
         ),
     ),
     Rules(
-        "parallelism",
-        "A million tokens on 128 GPUs",
-        (
-            Worked(
-                "predicted",
-                ("computing", "all-reduces, layers' fixed time"),
-                lambda *parts: sum(parts),
-            ),
-        ),
-    ),
-    Rules(
         "sources",
         "Verdicts by source",
         (

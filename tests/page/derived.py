@@ -63,7 +63,6 @@ DERIVED: dict[str, tuple[str, ...]] = {
         "toy_all = 2 × toy_travel",
     ),
     "parallelism": (
-        "hand_gain = hand_one_gpu / hand_total",
         "miss = kv_each / q_each",
         "new_share = new / ( old + new )",
         "follow = kv_each × ( old + new ) / ( q_each × new )",

@@ -100,7 +100,7 @@ PROMPTS: dict[str, Answer] = {
         experts / (room - kept - rest)
     ),
     "parallelism.follow-up": lambda old, new, kv, q: kv * (old + new) / (q * new),
-    "parallelism.even": lambda _, weights, token: 15 * weights / token,
+    "parallelism.even": lambda _, weights, token: 7 * weights / token,
     "quantization.bits": lambda code, scale, group: code + scale / group,
     "quantization.stored": lambda n, table, wide, code, group, scale: (
         (2 * table * wide + (n - 2 * table) * (code + scale / group)) / 8

@@ -58,12 +58,12 @@ def between(values: dict[str, Any], ledger: Ledger) -> float:
     steps = {each.wire.steps for page in pages for each in page}
     sent = sum(each.wire.sent_bytes for page in pages for each in page)
     port = sent / values["server_nics"]
-    rate = values["nic_bw"] * values["eff_link"]
+    rate = values["nic_bw"]
     return float(max(steps) * values["nic_latency"] + port / rate)
 
 
 NIC = ("n_servers", "server_nics", "nic_bw", "nic_latency")
-LINK = ("server_ranks", "link_bw", "link_latency", "start_s")
+LINK = ("server_ranks", "link_bw", "link_latency", "start_s", "eff_link")
 
 
 @counts(f.INSIDE_S, by="executed")

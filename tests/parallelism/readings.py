@@ -51,8 +51,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "share of the bytes of pass-Q does pass-KV send",
     ),
     "parallelism.even": (
-        "Sixteen GPUs",
-        "with eight key–value heads",
+        "Eight H200",
+        "With four KV heads",
         "must keep",
         "With how many",
         "the same memory",

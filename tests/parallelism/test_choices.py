@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog.evidence.long_context import LONG_PREFILLS
 from llmserve_lab.engine.timing.load import IterationLoad
-from llmserve_lab.parallelism import published
+from llmserve_lab.parallelism.arguments import MODEL
 from llmserve_lab.parallelism.deployments import GpuLayout
-from llmserve_lab.parallelism.leads import crosses, margin
+from llmserve_lab.parallelism.leads import crosses
 from llmserve_lab.parallelism.page import choices, stills
 from llmserve_lab.parallelism.page.stills import SHOWN, first_ms, layout
 
@@ -25,14 +24,15 @@ EIGHT: tuple[tuple[str, str, int, bool], ...] = (
     ("TP 4 × DP 2", "TP 4 × PP 2", MANY, TIES),
     *((name, "TP 8", PREFILL, LEADS) for name in SHOWN if name != "TP 8"),
     ("PP 8", "TP 2 × DP 4", PREFILL, TIES),
-    ("TP 2 × DP 4", "TP 4 × DP 2", PREFILL, LEADS),
-    ("TP 4 × PP 2", "TP 4 × DP 2", FIRST, TIES),
+    ("TP 4 × PP 2", "TP 4 × DP 2", FIRST, LEADS),
     ("TP 4 × PP 2", "TP 2 × DP 4", FIRST, LEADS),
+    ("TP 4 × PP 2", "PP 8", FIRST, LEADS),
+    ("CP 2 × TP 4", "TP 4 × PP 2", FIRST, TIES),
     *((name, "PP 8", MANY, LEADS) for name in SHOWN if name != "PP 8"),
 )
 SIXTEEN: tuple[tuple[str, str, int, bool], ...] = (
     *(
-        ("TP 2 × DP 8", name, PREFILL, LEADS)
+        ("TP 2 × DP 8", name, PREFILL, LEADS if name != "TP 4 × DP 4" else TIES)
         for name in choices.SIXTEEN
         if name != "TP 2 × DP 8"
     ),
@@ -55,7 +55,7 @@ def printed(count: int) -> dict[str, list[str]]:
         [str(cell).replace("\u00a0", " ") for cell in row]
         for row in choices.table().rows
     ]
-    sizes = {"TP", "PP", "DP"}
+    sizes = {"TP", "PP", "DP", "CP"}
     return {
         line[0]: line
         for line in lines
@@ -64,35 +64,32 @@ def printed(count: int) -> dict[str, list[str]]:
 
 
 def number(cell: str) -> float:
-    return float(cell.split()[0].replace(",", ""))
+    return float(cell.split()[0].split("\u2013")[0].replace(",", ""))
 
 
 @pytest.mark.parametrize(("count", "claims"), [(8, EIGHT), (16, SIXTEEN)])
 def test_one_rule_for_whatever_the_page_calls_a_lead_or_a_tie(
     count: int, claims: tuple[tuple[str, str, int, bool], ...]
 ) -> None:
-    """From printed cells: 1.2 times in a server, the worse published miss across."""
-    worst = max(float(r.seconds) / published.predict(r).seconds for r in LONG_PREFILLS)
-    assert 1.59 < worst < 1.6
+    """From printed cells: another takes 1.3 times as long, or it is a tie."""
     lines = printed(count)
-    far = {name for name, line in lines.items() if choices.BOTH.strip() in line[1]}
     for better, other, place, found in claims:
         mine, theirs = (number(lines[name][place]) for name in (better, other))
         ratio = mine / theirs if place == PREFILL else theirs / mine
         assert ratio >= 1, (better, other)
-        assert (ratio > (worst if {better, other} & far else 1.2)) is found, ratio
+        assert (ratio > 1.3) is found, ratio
 
 
 def test_a_model_for_two_servers_is_read_faster_by_a_pipeline_and_else_ties() -> None:
     group, pipe = map(stills.two_of_eight, ("TP 16", "TP 8 × PP 2"))
     rates = pipe.prefill_rate(2048) / group.prefill_rate(2048)
-    assert rates > margin(crossing=True)
-    for requests in (8, 64):
+    assert rates > 1.3
+    for requests in (64, 256):
         times = [each.decode(requests, 1000).token_s for each in (group, pipe)]
-        assert times[1] / times[0] < margin(crossing=True)
+        assert times[1] / times[0] < 1.3
 
 
-def test_faint_bars_cross_the_network_and_the_largest_room_is_a_pipeline_s() -> None:
+def test_a_note_says_what_crosses_and_the_largest_room_is_a_pipeline_s() -> None:
     assert {name for name in SHOWN if crosses(layout(name))} == {
         name for name in SHOWN if "DP" not in name
     }
@@ -127,10 +124,15 @@ def test_commands_of_two_servers_find_each_other_and_use_all_gpus_once() -> None
     for words in served:
         sizes = [int(words[i + 1]) for i, each in enumerate(words) if each in SIZES]
         assert np.prod(sizes) == (8 if {"$FIRST", "$SECOND", "8"} & set(words) else 4)
-    experts = served[-1]
-    local = int(experts[experts.index("--data-parallel-size-local") + 1])
-    assert f"--data-parallel-start-rank {local} --headless" in choices.commands()
-    assert 2 * local == int(experts[experts.index("-dp") + 1])
+        dealt = int(words[words.index("-dcp") + 1]) if "-dcp" in words else 1
+        assert dealt <= sizes[0]
+    (short,) = (words for words in served if "--max-model-len" in words)
+    longest = int(short[short.index("--max-model-len") + 1])
+    pair = GpuLayout(tp=int(short[short.index("-tp") + 1]))
+    assert longest <= pair.held_tokens() < (MODEL.max_context or 0)
+    for words in served:  # whoever has no cap has room for the model's longest request
+        if "--max-model-len" not in words and "-pp" in words:
+            assert layout("TP 4 × PP 2").held_tokens() > (MODEL.max_context or 0)
 
 
 def test_sixteen_ranks_keep_the_cache_twice() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from itertools import product
@@ -12,7 +13,6 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog, running_example
-from llmserve_lab.catalog.evidence.long_context import LONG_PREFILLS
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.page.live import registry
 from llmserve_lab.parallelism import map as axes
@@ -24,6 +24,7 @@ from llmserve_lab.parallelism.leads import crosses
 from llmserve_lab.parallelism.model import PROMPT, SMALL
 from llmserve_lab.parallelism.page import choices, playground, stills
 from llmserve_lab.parallelism.pipeline import pipelined, prefill_plan
+from llmserve_lab.parallelism.ring_time import first_token_s
 from llmserve_lab.parallelism.rows import (
     data_parallel_attention,
     sequence_parallel,
@@ -56,6 +57,7 @@ def made(name: str) -> GpuLayout:
         between=NDR,
         servers=max(1, tp // 8),
         nics=8,
+        level=False,
     )
 
 
@@ -78,33 +80,47 @@ def test_each_column_of_the_layouts() -> None:
         "room, k": lambda name: made(name).held_tokens() / 1e3,
     }
     table = choices.table()
-    assert wrong(table, columns) == []
+    (ring,) = (row for row in lines(table) if row["layout"].startswith("CP"))
+    alone_s = first_token_s(8192, 2048, 2).seconds
+    assert says(ring.pop("first, ms"), 1e3 * alone_s)
+    assert [*ring.values()] == ["CP 2 × TP 4", "no ring", *4 * ["\u2013"]]
+    rows = [row for row in table.rows if not str(row[0]).startswith("CP")]
+    for name, cell in ((str(row[0]), str(row[3])) for row in rows):
+        each = made(name.replace("\u00a0", " "))
+        equal, *one = cell.split("\u2013")
+        assert len(one) == (each.stages > 1)
+        for said in one:
+            assert says(said, 1e3 * each.decode(64, 1000, 1).token_s)
+            assert float(said) > float(equal)
+    bare = [(*row[:3], str(row[3]).split("\u2013")[0], *row[4:]) for row in rows]
+    assert wrong(replace(table, rows=bare), columns) == []
     noted = {row["layout"] for row in lines(table) if "[2]" in row["room, k"]}
     copied = {
         row["layout"]
-        for row in lines(table)
+        for row in lines(replace(table, rows=bare))
         if made(row["layout"]).cost().kv_copies > 1
     }
     assert noted == copied == {"TP 16"}
     assert "Twice as many" in table.notes[1] and "both servers" in table.notes[0]
 
 
-def test_each_column_of_the_million_tokens() -> None:
-    """A sixteenth of rows and pairs; what is left without the work is fixed."""
-    runs = {run.printed: run for run in LONG_PREFILLS}
-    for row in lines(published.table()):
-        run, cost = runs[row["prompt"]], published.costs()[row["assumed"]]
-        rows, pairs = run.tokens // 16, run.tokens * (run.tokens + 1) // 2 // 16
-        work = rows * cost.row_s + pairs * cost.pair_s
-        whole = cost.seconds(IterationLoad(rows, pairs, 0, 1, 1))
+def test_each_column_of_the_published_prompts() -> None:
+    """Each rank has its part of rows and pairs; the error is what the cells give."""
+    for row, run in zip(lines(published.each_prompt()), published.RUNS, strict=True):
+        size = {a: int(n) for a, n in re.findall(r"(CP|TP) (\d+)", row["layout"])}
+        ranks = size.get("CP", 1)
+        rows, pairs = run.tokens // ranks, run.tokens * (run.tokens + 1) // 2 // ranks
+        load = IterationLoad(rows, pairs, 0, 1, 1)
+        told, plain = (
+            published.cost(size["TP"], way).seconds(load) for way in published.WAYS
+        )
         columns = {
-            "computing": work,
-            "all-reduces, layers' fixed time": whole - work,
-            "predicted": whole,
             "measured": float(run.seconds),
-            "error": whole / float(run.seconds) - 1,
+            "predicted": told,
+            "error": told / float(run.seconds) - 1,
+            "700 W, 16 bits": plain / float(run.seconds) - 1,
         }
-        assert {*row} == {"prompt", "assumed", *columns}
+        assert {*row} == {"layout", "prompt", *columns}
         for head, want in columns.items():
             assert says(row[head], want), (row, head, want)
         ((number, unit),) = re.findall(r"(\d+)([KM])", row["prompt"])
@@ -192,19 +208,26 @@ PANELS: dict[str, Callable[[GpuLayout], float]] = {
 
 
 def test_each_bar_of_eight_gpus_is_its_layout_s() -> None:
-    """As long as the number beside it; faint just where a layout crosses servers."""
+    """As long as the number beside it; its whisker is the mean error, up and down."""
     panels = drawn.panels(stills.eight_gpus)
     assert [panel.get_title(loc="left") for panel in panels] == [*PANELS]
     for panel, value in zip(panels, PANELS.values(), strict=True):
         names = [label.get_text() for label in panel.get_yticklabels()]
-        assert {*names} == {*stills.SHOWN} and len(panel.patches) == len(names)
+        ring = [stills.RING] * panel.get_title(loc="left").startswith("one prompt")
+        assert names == [*stills.SHOWN, *ring] and len(panel.patches) == len(names)
+        (whiskers,) = (c for c in panel.collections if c.get_segments())
         for place, name in enumerate(names):
             (bar,) = (b for b in panel.patches if abs(b.get_y() + 0.36 - place) < 0.1)
-            want = value(made(name))
+            far = name == stills.RING
+            want = (
+                1e3 * first_token_s(8192, 2048, 2).seconds if far else value(made(name))
+            )
             assert bar.get_width() == pytest.approx(want)
             (text,) = (t for t in panel.texts if t.xy[1] == place)
-            assert says(text.get_text(), want) and text.xy[0] == pytest.approx(want)
-            assert (bar.get_alpha() < 1) == ("DP" not in name)
+            assert says(text.get_text(), want)
+            ends = sorted(x for x, _ in whiskers.get_segments()[place])
+            assert ends == pytest.approx([0.85 * want, 1.15 * want])
+            assert text.xy[0] == pytest.approx(ends[1])
 
 
 class Cells(HTMLParser):
@@ -264,7 +287,6 @@ def test_each_readout_of_the_pipeline_is_that_of_the_engine_in_stages() -> None:
             "Token to token": step.token_s,
             "Whole pipeline": batch * batches / step.token_s,
             "Bubble": max(0.0, 1 - batches / stages),
-            "Weights and cache of a GPU": step.gpu_bytes,
             "In its memory": float(step.gpu_bytes >= known["hbm_bytes"]),
         }
         assert labels.keys() == told.keys()

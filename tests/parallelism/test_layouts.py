@@ -13,7 +13,6 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.collectives.calibration import nccl
 from llmserve_lab.engine.timing.load import IterationLoad
-from llmserve_lab.how_wrong import fairness
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import (
     CHOSEN_LINKS,
@@ -24,7 +23,7 @@ from llmserve_lab.parallelism.arguments import (
     served,
 )
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight
-from llmserve_lab.parallelism.leads import MISS, TIE
+from llmserve_lab.parallelism.leads import TIE
 from llmserve_lab.parallelism.page import stills, two_servers
 from llmserve_lab.parallelism.page.playground import bench
 from llmserve_lab.parallelism.page.stills import (
@@ -88,6 +87,8 @@ def test_the_winners_that_the_page_names() -> None:
     close = ("TP 8", "TP 4 × DP 2", "TP 4 × PP 2")
     times = [decode_ms(name) for name in close]
     assert times == sorted(times) and times[-1] < 1.06 * times[0]
+    assert times[-1] < 0.9 * stills.one_batch_ms("TP 4 × PP 2")
+    assert stills.first_ms(stills.RING) < first_ms("TP 4 × PP 2")
     assert decode_ms(ONE_PORT) > 1.15 * times[-1]
     assert min(SHOWN, key=first_ms) == "TP 4 × PP 2"
     assert decode_ms("TP 8", 8) < 0.87 * decode_ms("TP 4 × DP 2", 8)
@@ -173,12 +174,7 @@ def test_the_smallest_group_has_room_for_the_load_and_is_too_slow() -> None:
     assert 64 * 1000 < tokens < 2 * 64 * 1000
     slow, fast = (each.decode(64, 1000).token_s for each in (pairs, fours))
     assert slow > 0.020 > fast and slow > (1 + TIE) * fast
-    assert pairs.prefill_rate(2048) > (1 + TIE) * fours.prefill_rate(2048)
-
-
-def test_a_tie_is_as_wide_as_two_mean_errors_on_measured_servers() -> None:
-    labels = {"model": "llama-3-70b", "engine": "vllm", "system": "h100-sxm"}
-    assert fairness.mean_of(**labels) == pytest.approx(MISS, abs=0.005)
+    assert 1.2 < pairs.prefill_rate(2048) / fours.prefill_rate(2048) < 1 + TIE
 
 
 def test_a_pipeline_of_two_servers_holds_more_than_replicas_and_starts_sooner() -> None:
@@ -250,7 +246,7 @@ def test_the_goal_of_the_bench_is_reached_by_two_layouts() -> None:
     assert reached == ["TP 4 × DP 2", "TP 4 × PP 2"]
     shown = unescape(bench().answer(**START | {"layout": reached[0]}))
     assert "19.0 ms" in shown and "it fits" in shown
-    assert "23.1 ms" in unescape(bench().answer(**START | {"ports": 1}))
+    assert "23.6 ms" in unescape(bench().answer(**START | {"ports": 1}))
     assert "14.7 ms" in unescape(
         bench().answer(**START | {"link": catalog.link("nvlink4").name})
     )

@@ -6,11 +6,12 @@ import pytest
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog.evidence import long_context
-from llmserve_lab.parallelism import published
+from llmserve_lab.parallelism import published, ring_time
 from llmserve_lab.parallelism.dealing import pairs_of, zigzag
 
 BIG = catalog.model(published.MODEL)
 SHORT, MILLION = long_context.LONG_PREFILLS
+PLAIN = published.WAYS[1]
 
 
 def test_zigzag_gives_each_server_its_sixteenth() -> None:
@@ -32,16 +33,82 @@ def test_the_prediction_has_no_constant_of_its_own() -> None:
     rows = MILLION.tokens // 16
     pairs = MILLION.tokens * (MILLION.tokens + 1) // 2 // 16
     work = rows * cost.row_s + pairs * cost.pair_s
-    assert published.predict(MILLION).compute_s == pytest.approx(work)
+    assert published.predict(MILLION, PLAIN).compute_s == pytest.approx(work)
+
+
+def test_the_printed_utilisation_is_of_the_printed_peak() -> None:
+    """So the GPU that the paper describes is the one that its 63% counts against."""
+    reached = published.flops(MILLION.tokens) / 77 / 128
+    assert reached / float(long_context.LONG_PEAK) == pytest.approx(0.63, abs=0.005)
+    assert reached / float(long_context.LONG_ATTENTION) == pytest.approx(0.93, abs=0.01)
+
+
+def test_the_gpu_as_described_is_slower_and_its_light_weights_are_faster() -> None:
+    """Attention by the peaks; products also by the weights with half of the bits."""
+    told, plain = (published.cost(8, way) for way in published.WAYS)
+    slower = 989.4 / 800
+    assert told.pair_s == pytest.approx(slower * plain.pair_s, rel=1e-3)
+    assert slower / 2 * plain.row_s < told.row_s < slower * plain.row_s
+    wide = 3 * 16_384 * 53_248 * 126 / sum(t.params_active for t in BIG.tensors())
+    bits = (1 - wide) * 2 + wide
+    assert told.weights_s / plain.weights_s == pytest.approx(bits / 2 * 3.35 / 2.4)
 
 
 def test_how_far_off_it_is() -> None:
-    """Told on the page: too short in every reading, within 15 % in one of them."""
-    errors = {way: published.predict(MILLION, way).error for way in published.WAYS}
-    assert all(error < 0 for error in errors.values())
-    assert errors["16 bits"] == pytest.approx(-0.25, abs=0.01)
-    assert abs(errors["16 bits, slower GPU"]) < 0.15
-    assert published.predict(SHORT).error == pytest.approx(-0.37, abs=0.01)
+    """Told on the page: within a sixth but for the shortest prompt on most servers."""
+    errors = {
+        (run.name, run.tokens): published.predict(run).error for run in published.RUNS
+    }
+    worst = min(errors, key=errors.__getitem__)
+    assert worst == ("CP 16 × TP 8", 128_000) and errors.pop(worst) < -0.3
+    assert max(map(abs, errors.values())) < 0.17
+    assert sum(error < 0 for error in errors.values()) == len(errors) - 1
+    for run in published.RUNS[:3]:
+        assert abs(published.predict(run).error) < abs(
+            published.predict(run, PLAIN).error
+        )
+
+
+def test_a_group_over_servers_gains_less_than_a_ring_and_less_than_predicted() -> None:
+    took = {run.name: run for run in published.RUNS if run.tokens == SHORT.tokens}
+    alone, ring, group = (
+        float(took[name].seconds) for name in ("TP 8", "CP 2 × TP 8", "TP 16")
+    )
+    assert alone / ring > 1.9 and alone / group < 1.45
+    for predicted, measured in published.token_changes().values():
+        assert predicted < measured
+    two, four = published.token_changes().values()
+    assert abs(two[0] / two[1] - 1) < 0.06 and four[0] / four[1] < 0.75
+
+
+def test_the_border_is_below_where_the_measured_times_turn() -> None:
+    """Laid out by hand from their rates; from there pass-KV exposes less, or ties."""
+    last_q, first_kv = published.turned()
+    assert published.border() < last_q < first_kv == 2 * last_q
+    width, heads = 128, 128
+    flops, port = float(long_context.LONG_ATTENTION), float(long_context.RING_PORT)
+
+    def exposed(new: float) -> tuple[float, float]:
+        rows, block, layers = new / 4, 128_000 / 4, 126
+        pair = 4 * heads * width * layers
+        step_s = rows * (128_000 - new / 2) / 4 * pair / flops
+        kv_s = block * 2 * 8 * width * 2 * layers / port
+        out_s = rows * heads * (width + 1) * 2 * layers / port
+        q_s = rows * heads * width * 2 * layers / port
+        return max(0, kv_s - step_s), max(0, q_s - step_s) + out_s
+
+    for factor, kv_is_less in ((0.99, False), (1.01, True)):
+        kv, q = exposed(factor * published.border() * 128_000)
+        assert (kv < q) is kv_is_less
+    assert 0 < published.dearest_choice() < 0.02
+
+
+def test_a_border_beyond_the_even_share_is_that_share() -> None:
+    even = ring_time.border_share(1e9, 1000, BIG)
+    assert even == pytest.approx(0.062, abs=0.001)
+    assert ring_time.border_share(1.0, 1e6, BIG) < 1e-5
+    with pytest.raises(ValueError, match="block must be positive, got 0"):
+        ring_time.border_share(1.0, 0, BIG)
 
 
 def test_the_weights_do_not_fit_in_sixteen_bits() -> None:
@@ -50,10 +117,9 @@ def test_the_weights_do_not_fit_in_sixteen_bits() -> None:
 
 
 def test_the_ring_of_the_published_runs_is_hidden() -> None:
-    for run in long_context.LONG_PREFILLS:
-        assert run.tokens // 16 > published.ring_rows()
+    for run in published.RUNS:
         assert published.predict(run).ring_s == 0
-    few = published.exposed_s(100, 16, published.costs()["16 bits"])
+    few = published.exposed_s(100, 16, published.cost(8))
     assert few > 0
 
 
@@ -63,43 +129,21 @@ def test_a_group_beats_a_pipeline_at_least_latency_as_reported() -> None:
     assert predicted / reported - 1 == pytest.approx(0.08, abs=0.01)
 
 
-def test_the_table_has_only_what_was_not_taken_from_its_own_measurement() -> None:
-    """The slower peak is the million's own time: a product, not a prediction."""
-    run = long_context.LONG_PREFILLS[-1]
-    slower = published.costs()[published.WAYS[2]].row_s
-    assert slower == pytest.approx(
-        published.costs()["16 bits"].row_s * 989.4e12 / published.implied_peak(),
-        rel=1e-3,
-    )
-    share = published.flops(run.tokens) / published.implied_peak() / 128
-    assert share == pytest.approx(0.63 * float(run.seconds))
-    assert published.WAYS[2] not in published.TABLED
-
-
-def test_every_line_of_the_table_closes_on_its_own_numbers() -> None:
-    """Parts add up to the whole, and the whole gives the error, as they are printed."""
-    for row in published.table().rows:
-        parts, fixed, whole, measured = (
-            float(str(cell).split()[0]) for cell in row[2:6]
-        )
-        assert parts + fixed == pytest.approx(whole, abs=0.0011)
-        printed = str(row[6]).replace("−", "-").split()[0]
-        assert round(100 * (whole / measured - 1)) == int(printed)
-
-
-def test_eight_bits_speed_up_products_and_leave_attention_alone() -> None:
-    plain, light = (published.costs()[way] for way in published.TABLED)
-    assert light.pair_s == plain.pair_s and light.row_s < plain.row_s
-    assert light.weights_s == plain.weights_s / 2
-
-
-def test_the_utilisation_is_that_of_a_slower_peak() -> None:
-    reached = published.flops(MILLION.tokens) / 77 / 128
-    assert reached / published.implied_peak() == pytest.approx(0.63)
-    assert published.implied_peak() < 0.85 * 989e12
-
-
-def test_without_its_bits_a_run_has_two_errors_and_16_bits_has_the_smaller() -> None:
-    for run in long_context.LONG_PREFILLS:
-        plain, light = (published.predict(run, way) for way in published.TABLED)
-        assert light.seconds < plain.seconds < float(run.seconds)
+def test_each_column_of_the_servers() -> None:
+    """A ring of one server and a group in one are the same run, which stands twice."""
+    table, seen = published.table(), []
+    for label, *cells in table.rows:
+        tokens = {"128K": 128_000, "1M": 10**6}[str(label).split(",")[0]]
+        for servers, cell in zip(map(int, table.columns[1:]), cells, strict=True):
+            ranks, tp = (servers, 8) if "ring" in str(label) else (1, 8 * servers)
+            runs = [
+                run
+                for run in published.RUNS
+                if (run.tokens, run.ranks, run.tp) == (tokens, ranks, tp)
+            ]
+            assert (cell == "\u2013") is (not runs)
+            for run in runs:
+                both = float(run.seconds), published.predict(run).seconds
+                assert str(cell) == " / ".join(f"{each:.2f}" for each in both)
+            seen += runs
+    assert {*seen} == {*published.RUNS} and len(seen) == len(published.RUNS) + 1

@@ -36,7 +36,7 @@ def test_numbers_of_the_reasons() -> None:
             "of all # tokens, pass-Q the queries of #: # times",
             (24_000, 4_000, bytes_),
         ),
-        "even": ("copy of the cache, # tokens", (15 * 24.2e9 / 327_680,)),
+        "even": ("copy of the cache, # tokens", (7 * 13.4e9 / 192_512,)),
     }
     for name, (words, wants) in told.items():
         assert unsaid(found[f"parallelism.{name}"], words, *wants) == [], name

@@ -112,7 +112,7 @@ server_nics = Count(
     r"n_{\mathrm{nic}}", "dimensionless", "network ports of a server that take part"
 )
 nic_bw = Positive(
-    r"W_{\mathrm{nic}}", "byte/s", "datasheet bandwidth of a network port, one way"
+    r"W_{\mathrm{nic}}", "byte/s", "bandwidth that a network port reaches, one way"
 )
 nic_latency = Quantity(
     r"t_{\mathrm{hop}}^{\mathrm{nic}}", "s", "latency of one step between servers"

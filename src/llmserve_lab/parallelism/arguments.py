@@ -19,7 +19,10 @@ from llmserve_lab.catalog import (
     wire,
     workload,
 )
+from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
+from llmserve_lab.catalog.evidence.long_context import EXCHANGE_SHARE, RING_PORT
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
+from llmserve_lab.catalog.records.cited import fraction
 from llmserve_lab.notation import bytes_act, quantity
 from llmserve_lab.validation.cache_blocks import working_space
 
@@ -29,6 +32,7 @@ UTILISATION = float(MEMORY_SHARE)
 MODEL, DEVICE = MODELS["llama-3.1-70b"], ACCELERATORS["h100-sxm"]
 LINK_KEYS = ("nvlink4", "infiniband-ndr")
 CHOSEN_LINKS = tuple(LINKS[key] for key in LINK_KEYS)
+PORT_SHARE = fraction(RING_PORT, LINKS["infiniband-ndr"].bandwidth)
 
 
 def sizes_of(model: ModelShape) -> dict[str, Given]:
@@ -55,8 +59,29 @@ def on(device: Accelerator) -> dict[str, Given]:
 
 
 def over(link: Link) -> dict[str, Given]:
-    """A link at the share of its bandwidth that servers reach, with its latency."""
-    return dict(wire(link, efficiency=running_example.share()))
+    """A link at the share of its bandwidth that servers reach, with its latency.
+
+    Inside a server the share is that of the fit; of a network port it is what a ring of
+    servers sent through one, hop by hop.
+    """
+    known: dict[str, Given] = {**wire(link, efficiency=running_example.share())}
+    if link.scope == "scale-out":
+        known["eff_link"] = PORT_SHARE
+    return known
+
+
+def fast_port() -> dict[str, Given]:
+    """A network port at the share that the fastest published exchange reached.
+
+    It is DeepEP's all-to-all, whose kernels fill the port that a ring leaves half idle.
+    """
+    return {**over(LINKS["infiniband-ndr"]), "eff_link": EXCHANGE_SHARE}
+
+
+def attending() -> dict[str, Given]:
+    """The chapter's GPU at the share of its peak that an attention kernel reaches."""
+    rate = CAUSAL_RUNS[max(CAUSAL_RUNS)]
+    return {**on(DEVICE), "eff_compute": fraction(rate, DEVICE.peak("bf16"))}
 
 
 def served(model: ModelShape, device: Accelerator, link: Link) -> dict[str, Given]:

@@ -27,6 +27,7 @@ from llmserve_lab.parallelism.arguments import (
 from llmserve_lab.validation.room import requests_that_fit
 
 NVLINK = catalog.link("nvlink4")
+ENDS = ("embed_tokens", "lm_head")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,8 @@ class GpuLayout:
 
     A tensor-parallel group may span ``servers``; its all-reduces then go inside each
     over ``link``, and between them through ``nics`` ports ``between`` of each server,
-    or in one ``flat`` ring of all GPUs.
+    or in one ``flat`` ring of all GPUs. Stages that are not ``level`` have as many
+    layers each, and the slowest one, the last, sets the pace of decode.
 
     Raises:
         ValueError: there is no GPU in a stage, no stage, no replica, no port, more
@@ -51,6 +53,7 @@ class GpuLayout:
     servers: int = 1
     nics: int = 1
     flat: bool = False
+    level: bool = True  # equal stages; else the last one has the LM head on top
     model: ModelShape = MODEL
     device: Accelerator = DEVICE
 
@@ -98,17 +101,31 @@ class GpuLayout:
     def held_tokens(self) -> int:
         """Tokens of cache that fit beside the weights, with few requests at a time."""
         cost, room = self.cost(), float(on(self.device)["hbm_bytes"])
-        gpus = self.replicas * self.stages * self.tp
-        left = gpus * room - self.replicas * cost.weight_bytes
+        left = self.tp * room - self._fullest_share() * cost.weight_bytes
+        left *= self.replicas * self.stages
         return max(0, int(left / (cost.kv_bytes_per_token * cost.kv_copies)))
+
+    def _fullest_share(self) -> float:
+        """Part of the weights in the stage that has most: its layers and one end.
+
+        The first stage has the embedding, the last the LM head; a stage with less
+        beside its layers has room left that no cache can use.
+        """
+        if self.level or self.stages == 1:
+            return 1 / self.stages
+        stored = {each.name: each.params for each in self.model.tensors()}
+        ends = [stored.get(name, 0) for name in ENDS]
+        layers = sum(stored.values()) - sum(ends)
+        return (layers / self.stages + max(ends)) / sum(stored.values())
 
     def held_requests(self, tokens: int) -> int:
         """Requests of so many tokens that all GPUs hold, with a slot for each."""
         whole(of="token", tokens=tokens)
         cost, gpus = self.cost(), self.stages * self.tp
+        weights = self._fullest_share() * cost.weight_bytes / self.tp
         each = tokens * cost.kv_bytes_per_token * cost.kv_copies
         return self.replicas * requests_that_fit(
-            UTILISATION * float(self.device.usable_bytes) - cost.weight_bytes / gpus,
+            UTILISATION * float(self.device.usable_bytes) - weights,
             request_bytes=each / gpus,
             vocab=self.model.vocab,
             n_gpus=gpus,
@@ -135,7 +152,7 @@ class GpuLayout:
         return float(
             f.TWO_LEVEL_S.at(
                 {**inside, **steps},
-                nic_bw=port["link_bw"],
+                nic_bw=float(port["link_bw"]) * float(port["eff_link"]),
                 nic_latency=port["link_latency"],
                 n_servers=float(self.servers),
                 server_ranks=float(self.tp // self.servers),
@@ -168,13 +185,32 @@ class GpuLayout:
             )
         one = IterationLoad.of(chunk=1, context=context).times(requests // groups)
         cost = self.cost()
-        fixed_s = one.requests * cost.request_s
-        stage_s = (cost.seconds(one) - fixed_s) / self.stages + fixed_s
-        stage_s += self.hop_s(one.rows)
+        stage_s = self._slowest(cost).seconds(one) + self.hop_s(one.rows)
         each = requests // self.replicas
         cache = each * context * cost.kv_bytes_per_token * cost.kv_copies
         held = (cost.weight_bytes + cache) / (self.stages * self.tp)
         return Step(max(batches, self.stages) * stage_s, requests, held)
+
+    def _slowest(self, cost: IterationCost) -> IterationCost:
+        """An iteration of one stage: its layers and, in the last of several, the head.
+
+        A prompt's chunk needs the LM head for one row at most, which is not counted.
+        """
+        active = {each.name: each.params_active for each in self.model.tensors()}
+        head = 0 if self.level else active.get("lm_head", 0) / sum(active.values())
+        share = 1 / self.stages
+        weights = head + (1 - head) * share
+        return replace(
+            cost,
+            row_s=weights * cost.row_s,
+            weights_s=weights * cost.weights_s,
+            pair_s=share * cost.pair_s,
+            kv_token_s=share * cost.kv_token_s,
+            overhead_s=share * cost.overhead_s,
+            prompt_s=share * cost.prompt_s,
+            collective_s=share * cost.collective_s,
+            collective_row_s=share * cost.collective_row_s,
+        )
 
     def chunk_s(self, chunk: int, context: int = 0) -> float:
         """Seconds of a prompt's chunk in one stage, the hop to the next included."""
@@ -256,5 +292,6 @@ def eight(
         between=between,
         servers=tp // SERVER if apart else 1,
         nics=nics,
+        level=False,
         model=model,
     )

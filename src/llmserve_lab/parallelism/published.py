@@ -1,7 +1,7 @@
-"""Prompts of a million tokens on 128 GPUs: the book's machine beside what was measured.
+"""Prompts read over up to sixteen servers: predicted, beside what was measured.
 
-Nothing is fitted to these runs. Eight GPUs of a server cut every matrix, sixteen
-servers share out the tokens, zig-zag, so that every server has 1/16 of rows and pairs.
+Nothing is fitted to these runs. The GPUs of a server cut every matrix; a ring of
+servers shares out the tokens, zig-zag, or a group over several servers cuts further.
 """
 
 from __future__ import annotations
@@ -9,13 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from llmserve_lab import catalog, running_example, validation
+from llmserve_lab import catalog, validation
 from llmserve_lab.catalog.evidence.long_context import (
-    LONG_GPUS,
+    FEWER_SERVERS,
+    LONG_ATTENTION,
+    LONG_HBM_BW,
+    LONG_PEAK,
     LONG_PREFILLS,
-    LONG_SERVERS,
-    LONG_UTILISATION,
-    PIPELINE_OVER_TENSOR,
+    LONG_TOKENS,
+    RING_PORT,
+    RING_RANKS,
+    RING_RUNS,
+    RING_TOKENS,
     TENSOR_OVER_PIPELINE,
     LongPrefill,
 )
@@ -23,16 +28,18 @@ from llmserve_lab.engine import IterationCost
 from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.formula.text import signed
 from llmserve_lab.page.table import Table
-from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism.arguments import over
+from llmserve_lab.parallelism.arguments import over, sizes_of
 from llmserve_lab.parallelism.deployments import GpuLayout
+from llmserve_lab.parallelism.ring_time import METHODS, Passed, border_share
 from llmserve_lab.validation.constants import record
 
 MODEL, DEVICE = "llama-3.1-405b", "h100-sxm"
 SERVED = "llama-3-70b"  # of the measured servers; its sizes are those of Llama-3.1-70B
-BETWEEN = "infiniband-ndr"  # 400 Gb/s for each GPU; the abstract names RDMA and TCP
-WAYS = ("16 bits", "8 bits", "16 bits, slower GPU")
-TABLED = WAYS[:2]  # the third takes its peak from one of the two measured times
+BETWEEN = "infiniband-ndr"  # 400 Gb/s for each GPU
+IN_SERVER = 8
+WAYS = ("as described", "an H100 of 700 W, 16 bits")
+FEED_FORWARD = ("gate_proj", "up_proj", "down_proj")
+RUNS = (*FEWER_SERVERS, *LONG_PREFILLS)
 
 
 @dataclass(frozen=True)
@@ -78,21 +85,40 @@ def served_error(*, engine: str = "", device: str = "") -> float:
     return sum(found) / len(found)
 
 
-def _tp() -> int:
-    return round(float(LONG_GPUS) / float(LONG_SERVERS))
+def far_error() -> float:
+    """Mean size of the errors of the published prompts that crossed servers."""
+    far = [abs(predict(run).error) for run in RUNS if run.ranks * run.tp > IN_SERVER]
+    return sum(far) / len(far)
 
 
 @cache
-def costs() -> dict[str, IterationCost]:
-    """An iteration on the eight GPUs of one server, read in three ways."""
+def cost(tp: int, way: str = WAYS[0]) -> IterationCost:
+    """An iteration on ``tp`` GPUs, with the GPU and the bits that the paper names.
+
+    The weights of the feed-forward network are stored and multiplied in 8 bits.
+    """
     shape, device = catalog.model(MODEL), catalog.accelerator(DEVICE)
-    plain = running_example.served_by(shape, device, tp=_tp())
+    plain = GpuLayout(
+        model=shape,
+        tp=tp,
+        servers=max(1, tp // IN_SERVER),
+        nics=IN_SERVER,
+        between=catalog.link(BETWEEN),
+    ).cost()
+    if way == WAYS[1]:
+        return plain
+    active = {each.name: each.params_active for each in shape.tensors()}
+    light = sum(active[name] for name in FEED_FORWARD) / sum(active.values())
+    slower = float(device.peak("bf16")) / float(LONG_PEAK)
+    read = float(device.hbm_bw) / float(LONG_HBM_BW)
     faster = 2 ** validation.achieved().exponent  # half the bits
-    # Weights and the products with them; attention stays in 16.
-    light = replace(plain, row_s=plain.row_s / faster, weights_s=plain.weights_s / 2)
-    slower = float(device.peak("bf16")) / implied_peak()
-    slow = replace(plain, row_s=plain.row_s * slower, pair_s=plain.pair_s * slower)
-    return dict(zip(WAYS, (plain, light, slow), strict=True))
+    return replace(
+        plain,
+        row_s=plain.row_s * slower * (1 - light + light / faster),
+        pair_s=plain.pair_s * slower,
+        weights_s=plain.weights_s * read * (1 - light / 2),
+        kv_token_s=plain.kv_token_s * read,
+    )
 
 
 def flops(tokens: int) -> float:
@@ -102,73 +128,129 @@ def flops(tokens: int) -> float:
     return 2 * shape.params_active * tokens + shape.attn_flops_per_pair() * pairs
 
 
-def implied_peak() -> float:
-    """FLOP/s of a GPU that the printed time and utilisation say, for a million."""
-    run = LONG_PREFILLS[-1]
-    reached = flops(run.tokens) / float(run.seconds) / float(LONG_GPUS)
-    return reached / float(LONG_UTILISATION)
-
-
 def predict(run: LongPrefill, way: str = WAYS[0]) -> LongReading:
-    """One prompt, dealt zig-zag to the servers."""
-    cost, servers = costs()[way], round(float(LONG_SERVERS))
-    rows = run.tokens // servers
-    pairs = run.tokens * (run.tokens + 1) // 2 // servers
+    """One prompt, dealt zig-zag to the ranks of its ring."""
+    work = cost(run.tp, way)
+    rows = run.tokens // run.ranks
+    pairs = run.tokens * (run.tokens + 1) // 2 // run.ranks
     load = IterationLoad(rows, pairs, 0, 1, 1)
-    compute_s = cost.compute_s(load)
-    fixed_s = cost.seconds(load) - compute_s
-    return LongReading(run, compute_s, fixed_s, exposed_s(rows, servers, cost))
+    compute_s = work.compute_s(load)
+    fixed_s = work.seconds(load) - compute_s
+    return LongReading(run, compute_s, fixed_s, exposed_s(rows, run.ranks, work))
 
 
-def exposed_s(rows: int, servers: int, cost: IterationCost) -> float:
+def exposed_s(rows: int, ranks: int, work: IterationCost) -> float:
     """What of the ring's hops is longer than the attention that runs meanwhile."""
-    shape = catalog.model(MODEL)
+    n_layers = catalog.model(MODEL).n_layers
     link = over(catalog.link(BETWEEN))
-    block = rows * cost.kv_bytes_per_token / shape.n_layers / _tp()
+    block = rows * work.kv_bytes_per_token * work.kv_copies / n_layers / work.n_gpus
     rate = float(link["link_bw"]) * float(link["eff_link"])
     hop_s = float(link["link_latency"]) + block / rate
     pairs = rows * rows // 2  # of two zig-zag shares
-    over_s = max(0.0, hop_s - pairs * cost.pair_s / shape.n_layers)
-    return shape.n_layers * (servers - 1) * over_s
+    over_s = max(0.0, hop_s - pairs * work.pair_s / n_layers)
+    return n_layers * (ranks - 1) * over_s
 
 
-def ring_rows() -> float:
-    """Rows on each server from which the ring hides, for this model and link."""
-    known = catalog.workload(catalog.model(MODEL))
-    gpu = catalog.machine(
-        catalog.accelerator(DEVICE), efficiency=running_example.share()
-    )
-    return float(f.RING_ROWS.at(known, gpu, over(catalog.link(BETWEEN))))
+def token_s(tp: int) -> float:
+    """Predicted from token to token: one request, with the cache that was measured."""
+    return cost(tp).seconds(IterationLoad.of(chunk=1, context=RING_TOKENS))
+
+
+def token_changes() -> dict[int, tuple[float, float]]:
+    """Token's time on more servers over that on one: predicted, measured."""
+    return {
+        tp: (token_s(tp) / token_s(IN_SERVER), float(took) / float(LONG_TOKENS[8]))
+        for tp, took in LONG_TOKENS.items()
+        if tp > IN_SERVER
+    }
+
+
+def border() -> float:
+    """Share of new tokens from which pass-KV should be sooner in the measured ring."""
+    known = sizes_of(catalog.model(MODEL))
+    enough = float(known["kv_bytes_per_token"]) * float(LONG_ATTENTION)
+    enough /= float(RING_PORT) * float(known["attn_flops_per_pair"])
+    return border_share(enough, RING_TOKENS / RING_RANKS, catalog.model(MODEL))
+
+
+def sooner(new: int) -> Passed:
+    """The method that was measured sooner with so many new tokens."""
+    times = dict(zip(METHODS, map(float, RING_RUNS[new]), strict=True))
+    return min(METHODS, key=times.__getitem__)
+
+
+def farthest() -> LongReading:
+    """The published prompt whose prediction is off the most."""
+    return max(map(predict, RUNS), key=lambda read: abs(read.error))
+
+
+def turned() -> tuple[float, float]:
+    """Largest share new with which pass-Q was sooner, smallest with pass-KV."""
+    shares: dict[Passed, list[float]] = {method: [] for method in METHODS}
+    for new in RING_RUNS:
+        shares[sooner(new)].append(new / RING_TOKENS)
+    return max(shares["pass-Q"]), min(shares["pass-KV"])
+
+
+def dearest_choice() -> float:
+    """By how much the border's choice was slower than the other, at worst."""
+    lost = [0.0]
+    for new, (kv, q) in RING_RUNS.items():
+        ratio = float(kv) / float(q)
+        lost.append((ratio if new / RING_TOKENS >= border() else 1 / ratio) - 1)
+    return max(lost)
 
 
 def table() -> Table:
-    """Every length read in three ways, beside what was measured."""
-    rows = [
-        (
-            run.printed,
-            way,
-            f"{reading.compute_s:.3f} s",
-            f"{reading.fixed_s:.3f} s",
-            f"{reading.seconds:.3f} s",
-            f"{float(run.seconds):g} s",
-            signed(reading.error),
+    """Seconds measured and predicted, a column for each number of servers."""
+    counts = sorted({_servers(run) for run in RUNS})
+    lines = [
+        (what, *(_beside(ring, printed, count) for count in counts))
+        for what, ring, printed in (
+            ("128K, ring (CP)", True, "128K"),
+            ("128K, group (TP)", False, "128K"),
+            ("1M, ring", True, "1M"),
         )
-        for run in LONG_PREFILLS
-        for way in TABLED
-        for reading in (predict(run, way),)
     ]
-    columns = (
-        "prompt", "assumed", "computing", "all-reduces, layers' fixed time",
-        "predicted", "measured", "error",
-    )  # fmt: skip
-    exposed = max(predict(run, way).ring_s for run in LONG_PREFILLS for way in TABLED)
+    columns = ("servers:", *map(str, counts))
     notes = [
-        "Llama-3.1-405B on 128 H100 in 16 servers; measured by Yang et al. 2024 "
-        "(arXiv 2411.01783, abstract). "
-        f"{exposed:.2f} s of the ring's hops show.",
-        "8 bits: weights are stored and multiplied in 8 bits, attention stays in 16.",
+        "Seconds until a prompt of 128K or 1M tokens is read: measured / predicted."
     ]
-    return Table("A million tokens on 128 GPUs", columns, rows, notes)
+    return Table("Llama-3.1-405B, as Yang et al. measured it", columns, lines, notes)
+
+
+def _servers(run: LongPrefill) -> int:
+    return run.ranks * run.tp // IN_SERVER
+
+
+def _beside(ring: bool, printed: str, servers: int) -> str:
+    """Both times of a prompt; one server is a ring of one, and a group."""
+    for run in RUNS:
+        cut = (run.ranks if ring else run.tp // IN_SERVER) == servers
+        if run.printed == printed and cut and _servers(run) == servers:
+            return f"{float(run.seconds):.2f} / {predict(run).seconds:.2f}"
+    return "\u2013"
+
+
+def each_prompt() -> Table:
+    """Every prompt as described and on the book's GPU, beside what was measured."""
+    lines = [
+        (run.name, run.printed, f"{float(run.seconds):.2f} s", *_told(run))
+        for run in RUNS
+    ]
+    columns = ("layout", "prompt", "measured", "predicted", "error", "700 W, 16 bits")
+    exposed = max(predict(run).ring_s for run in RUNS)
+    notes = [
+        "Llama-3.1-405B, servers of eight H100 limited to 500 W (800 TFLOP/s, "
+        "2.4 TB/s), weights of the feed-forward network in eight bits; Yang et al. "
+        f"2024. {exposed:.2f} s of the ring's hops show.",
+    ]
+    return Table("Long prompts over one to sixteen servers", columns, lines, notes)
+
+
+def _told(run: LongPrefill) -> tuple[str, str, str]:
+    told, plain = (predict(run, way) for way in WAYS)
+    return f"{told.seconds:.2f} s", signed(told.error), signed(plain.error)
 
 
 def least_latency() -> tuple[float, float]:
@@ -177,6 +259,3 @@ def least_latency() -> tuple[float, float]:
     cut = GpuLayout(tp=8, model=shape, device=device).decode(1, 1000)
     pipe = GpuLayout(stages=8, model=shape, device=device).decode(1, 1000, 1)
     return pipe.token_s / cut.token_s, float(TENSOR_OVER_PIPELINE)
-
-
-__all__ = ["PIPELINE_OVER_TENSOR", "least_latency", "predict", "table"]

@@ -1,7 +1,9 @@
 """Seconds of a ring: what its ranks compute, and what of its hops nothing hides.
 
 Each rank is a server: ``tp`` GPUs, each with its part of the heads and a port of its
-own. So a group divides the arithmetic of a block and the bytes of a port alike.
+own. So a group divides the arithmetic of a block and the bytes of a port alike. What
+hides a hop runs at the rate of an attention kernel; the whole prompt takes what it
+takes in an engine.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from typing import Literal
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.checks import one_of, whole
+from llmserve_lab.checks import one_of, positive, whole
 from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
+from llmserve_lab.parallelism.arguments import MODEL, attending, over, sizes_of
 from llmserve_lab.parallelism.deployments import SERVER, GpuLayout
 
 BETWEEN = catalog.link("infiniband-ndr")
@@ -56,6 +58,18 @@ def port_rate(ports: int = 1) -> float:
     return ports * float(link["link_bw"]) * float(link["eff_link"])
 
 
+def pair_s(model: ModelShape = MODEL, tp: int = 1) -> float:
+    """Seconds of a query and a key in all layers, in a kernel on ``tp`` GPUs.
+
+    Raises:
+        ValueError: there is no GPU.
+    """
+    whole(tp=tp)
+    gpu = attending()
+    rate = float(gpu["peak_flops"]) * float(gpu["eff_compute"])
+    return model.attn_flops_per_pair() / (tp * rate)
+
+
 def fresh(
     rows: int, ranks: int, model: ModelShape = MODEL, tp: int = SERVER
 ) -> RingTime:
@@ -67,7 +81,7 @@ def fresh(
     whole(rows=rows, ranks=ranks, tp=tp)
     cost, n = GpuLayout(model=model, tp=tp).cost(), rows * ranks
     pairs = n * (n + 1) // 2
-    step_s = cost.pair_s * rows * rows / 2
+    step_s = pair_s(model, tp) * rows * rows / 2
     hop_s = rows * cost.kv_bytes_per_token * cost.kv_copies / port_rate(tp)
     return RingTime(
         cost.seconds(IterationLoad(rows, pairs // ranks, 0, 1, 1)),
@@ -112,12 +126,36 @@ def border_rows(share: float) -> float:
     Raises:
         ValueError: the share is negative, or larger than that one.
     """
-    known = sizes_of(MODEL)
-    even = float(f.MISS_SHARE.at(known))
+    most = float(f.RING_ROWS.at(sizes_of(MODEL), attending(), over(BETWEEN))) / 2
+    return most * _below(share, MODEL)
+
+
+def _below(share: float, model: ModelShape) -> float:
+    """The border over the rows that suffice with hardly any new token."""
+    even = float(f.MISS_SHARE.at(sizes_of(model)))
     if not 0 <= share <= even:
         raise ValueError(f"share must be from 0 to {even:.3f}, got {share}")
-    most = float(f.RING_ROWS.at(known, on(DEVICE), over(BETWEEN))) / 2
-    return most * (1 - share / even / 2) / (1 - share / 2)
+    return (1 - share / even / 2) / (1 - share / 2)
+
+
+def border_share(enough: float, block: float, model: ModelShape) -> float:
+    """Share of new tokens at the border, where each rank has ``block`` tokens in all.
+
+    ``enough`` new rows on each rank suffice whatever the share.
+
+    Raises:
+        ValueError: a number is not positive.
+    """
+    positive("enough", enough)
+    positive("block", block)
+    low, high = 0.0, float(f.MISS_SHARE.at(sizes_of(model)))
+    if high * block < enough * _below(high, model):
+        return high  # from there on pass-KV sends less
+    for _ in range(60):
+        share = (low + high) / 2
+        above = share * block >= enough * _below(share, model)
+        low, high = (low, share) if above else (share, high)
+    return high
 
 
 def follow_up_s(
@@ -137,7 +175,7 @@ def follow_up_s(
     known, cost = sizes_of(MODEL), GpuLayout(tp=tp).cost()
     rate = port_rate(tp)
     mine, block = new / ranks, (old + new) / ranks
-    step_s = cost.pair_s * mine * (old + new / 2) / ranks
+    step_s = pair_s(MODEL, tp) * mine * (old + new / 2) / ranks
     if method == "pass-KV":
         sent = block * cost.kv_bytes_per_token * cost.kv_copies
         hop_s, back_s = sent / rate, 0.0

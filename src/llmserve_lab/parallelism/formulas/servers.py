@@ -19,10 +19,10 @@ INSIDE_S = Formula(
 )
 BETWEEN_S = Formula(
     result=q.between_s,
-    expr=lambda n_servers, nic_latency, tensor_bytes, server_nics, nic_bw, eff_link: (
+    expr=lambda n_servers, nic_latency, tensor_bytes, server_nics, nic_bw: (
         2
         * (n_servers - 1)
-        * (nic_latency + tensor_bytes / (n_servers * server_nics * nic_bw * eff_link))
+        * (nic_latency + tensor_bytes / (n_servers * server_nics * nic_bw))
     ),
     title="All-reduce over servers: between them",
     source="counted: each rank adds up its share with its like in the other servers, "

@@ -10,7 +10,7 @@ from llmserve_lab.page.palette import GREY, INK, MEANINGS
 from llmserve_lab.parallelism import formulas as f
 
 IN_FLIGHT = (1, 2, 3, 4, 6, 8, 12, 16)
-RATE = QuantityAxis(q.pipe_rate, words="tokens per second of the whole pipeline")
+RATE = QuantityAxis(q.pipe_rate, words="tokens per second")
 BATCHES = QuantityAxis(q.n_batches, words="batches in flight", ticks={"labelAngle": 0})
 TOKEN = QuantityAxis(q.pipe_token_s, "ms", words="time from token to token")
 
@@ -47,6 +47,7 @@ def pipe_rate() -> Any:
         chosen.encode(**span),
         words.encode(x=across, y=RATE.on("y", "rate"), text="said:N"),
         data=alt.Data(values=[{"n_batches": m} for m in IN_FLIGHT]),
+        height=220,
     )
     return layers.transform_calculate(  # once, whatever the number of layers
         rate=RATE.draws(f.PIPE_RATE, **at),

@@ -7,10 +7,9 @@ from types import MappingProxyType
 
 from llmserve_lab import catalog
 from llmserve_lab.page.table import Table
-from llmserve_lab.parallelism import ring_time
 from llmserve_lab.parallelism.arguments import MODEL
 from llmserve_lab.parallelism.deployments import GpuLayout
-from llmserve_lab.parallelism.leads import TIE, crosses, margin
+from llmserve_lab.parallelism.leads import TIE, crosses
 from llmserve_lab.parallelism.page import stills
 from llmserve_lab.parallelism.page.stills import BETWEEN, CHUNK, CONTEXT, PROMPT
 
@@ -26,7 +25,8 @@ SIXTEEN: Mapping[str, tuple[int, int, int]] = MappingProxyType(
     }
 )
 Values = tuple[float, ...]
-USERS_PORT, MASTER_PORT, RPC_PORT = 8000, 29501, 29550  # defaults of vLLM
+USERS_PORT, MASTER_PORT = 8000, 29501  # defaults of vLLM
+LONGEST = 16_384  # tokens of a request that two GPUs have room for
 
 
 def sixteen(name: str) -> GpuLayout:
@@ -39,6 +39,7 @@ def sixteen(name: str) -> GpuLayout:
         between=catalog.link(BETWEEN),
         servers=max(1, tp // 8),
         nics=8,
+        level=False,
     )
 
 
@@ -50,11 +51,6 @@ def values(made: GpuLayout) -> Values:
         made.first_token_s(PROMPT, CHUNK),
         float(made.held_tokens()),
     )
-
-
-def ring_ms() -> float:
-    """A ring of two servers, one prompt alone: ms to its first token."""
-    return 1e3 * ring_time.first_token_s(PROMPT, CHUNK, SERVERS).seconds
 
 
 def options(made: GpuLayout) -> str:
@@ -76,12 +72,12 @@ FIRST="--nnodes 2 --master-addr ADDRESS --node-rank 0"
 SECOND="--nnodes 2 --master-addr ADDRESS --node-rank 1 --headless"
 vllm serve MODEL $LOAD -tp 4 -pp 2 $FIRST   # in the first; requests go here
 vllm serve MODEL $LOAD -tp 4 -pp 2 $SECOND  # in the second
-# replicas: the same in each server, behind a load balancer of your own
-vllm serve MODEL $LOAD -tp 2 -dp 2     # two copies a server, vLLM deals
-# data-parallel attention, a model with experts; the second server adds
-# --data-parallel-start-rank 4 --headless
-vllm serve MODEL $LOAD -dp 8 --enable-expert-parallel \\
-    --data-parallel-size-local 4 --data-parallel-address ADDRESS"""
+# replicas: the same in each server, behind a load balancer of your own;
+# two GPUs have no room for the model's {MODEL.max_context:,} tokens, so cap a request
+vllm serve MODEL $LOAD -tp 2 -dp 2 --max-model-len {LONGEST}
+# DeepSeek-V3 on eight H200: data-parallel attention; with few long requests DCP
+vllm serve MODEL $LOAD -dp 8 --enable-expert-parallel
+vllm serve MODEL $LOAD -tp 8 -dcp 8 --enable-expert-parallel"""
 
 
 def groups() -> tuple[dict[str, GpuLayout], dict[str, GpuLayout]]:
@@ -107,10 +103,29 @@ def rows(made: Mapping[str, GpuLayout]) -> list[tuple[str, ...]]:
         (
             name.replace(" ", "\u00a0"),
             options(each),
-            *(form(value) for form, value in zip(FORMS, values(each), strict=True)),
+            few,
+            many + one_batch(each),
+            *rest,
         )
         for name, each in made.items()
+        for few, many, *rest in (
+            [form(value) for form, value in zip(FORMS, values(each), strict=True)],
+        )
     ]
+
+
+def one_batch(made: GpuLayout) -> str:
+    """Of a pipeline, ms from token to token with all requests in one batch; or none."""
+    if made.stages == 1:
+        return ""
+    return f"\u2013{1e3 * made.decode(stills.REQUESTS, CONTEXT, 1).token_s:.1f}"
+
+
+def ring_line() -> tuple[str, ...]:
+    """A ring of two servers, priced for one prompt alone."""
+    name = stills.RING.replace(" ", "\u00a0")
+    rest = ("\u2013", f"{stills.first_ms(stills.RING):,.0f}", "\u2013")
+    return (name, "no ring", "\u2013", "\u2013", *rest)
 
 
 def table() -> Table:
@@ -119,16 +134,15 @@ def table() -> Table:
         "layout", "vLLM", f"{FEW} requests, ms", f"{stills.REQUESTS}, ms",
         "prefill, k/s", "first, ms", "room, k",
     )  # fmt: skip
-    far = margin(crossing=True) - 1
     notes = [
         "One service over both servers, with $FIRST and $SECOND (below); else the same "
         "in each.",
         "Twice as many with --decode-context-parallel-size 2.",
-        f"By their error, times and rates within {TIE:.0%} tie; if one has a [1], "
-        f"within {far:.0%}. Left out: a ring, vLLM has none (CP 2 × TP 4, {CHUNK:,} "
-        f"rows a server: {ring_ms():.0f} ms).",
+        "Pipelines: in equal batches, and if one batch has all requests. Within "
+        f"{TIE:.0%} times and rates tie, by their error.",
     ]
-    lines = [line for group in groups() for line in rows(group)]
+    eight, sixteen_gpus = map(rows, groups())
+    lines = [*eight, ring_line(), *sixteen_gpus]
     *before, room = lines[-1]
     lines[-1] = (*before, f"{room} [2]")
     caption = (

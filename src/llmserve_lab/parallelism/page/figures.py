@@ -86,7 +86,6 @@ def pipe_rate() -> LiveFigure:
             banded(Readout("pipe_token_s", "Token to token"), UNSEEN),
             banded(Readout(f.PIPE_RATE, "Whole pipeline"), UNSEEN),
             Readout(f.DECODE_BUBBLE, "Bubble"),
-            Readout("stage_bytes", "Weights and cache of a GPU"),
             Verdict("fits", "In its memory", "stage_bytes", "hbm_bytes", FITS),
         ),
         sentence=(

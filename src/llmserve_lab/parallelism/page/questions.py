@@ -12,19 +12,20 @@ from llmserve_lab.parallelism.page import stills
 
 FASTER = ("about four times as fast", "about twice as fast", "not faster at all")
 TWELVE = {"n_stages": 4.0, "n_batches": 12.0}
-LLAMA = sizes_of(MODEL)
 EIGHT = {"n_ranks": 8.0}
-KV = float(LLAMA["kv_bytes_per_token"])
 BIG = MODELS["llama-3.1-405b"]
 BIG_SIZES = sizes_of(BIG)
 BIG_KV = float(BIG_SIZES["kv_bytes_per_token"])
 BIG_QUERY = float(f.QUERY_BYTES_PER_TOKEN.at(BIG_SIZES))
 ASKED, CACHED = 4_000, 20_000
-SIXTEEN = {
-    "attn_bytes": round(float(attention_bytes(MODEL)), -8),
-    "n_ranks": 16.0,
-    "kv_bytes_per_token": KV,
-    "kv_copies": 2.0,
+EXPERTS = MODELS["qwen3-235b-a22b"]
+EXPERT_SIZES = sizes_of(EXPERTS)
+EXPERT_KV = float(EXPERT_SIZES["kv_bytes_per_token"])
+COPIED = {
+    "attn_bytes": round(float(attention_bytes(EXPERTS)), -8),
+    "n_ranks": 8.0,
+    "kv_bytes_per_token": EXPERT_KV,
+    "kv_copies": 8 / float(EXPERT_SIZES["n_kv_heads"]),
 }
 
 
@@ -96,7 +97,7 @@ predict_layout = Question(
         "TP 8: all 160 all-reduces of a chunk cross the network. "
         f"{stills.prefill_rate('TP 8'):,.0f} tokens per second, against "
         f"{stills.prefill_rate('TP 4 × DP 2'):,.0f} for two replicas and "
-        f"{stills.prefill_rate('PP 8'):,.0f} for PP 8, which tie."
+        f"{stills.prefill_rate('PP 8'):,.0f} for PP 8."
     ),
     hints=(
         Hint(lambda: 1.0, "Its all-reduces stay inside a server, on NVLink."),
@@ -153,23 +154,24 @@ follow_up = Question(
 even = Question(
     name="parallelism.even",
     prompt=(
-        f"Sixteen GPUs serve {MODEL.name} in 16 bits. Attention's weights that tensor "
-        f"parallelism would cut have {SIXTEEN['attn_bytes'] / 1e9:.1f} GB; a token "
-        f"leaves {KV:,.0f} bytes, and with eight key–value heads two tensor-parallel "
-        "ranks must keep each of them. With how many cached tokens in "
-        "all do cut attention and data-parallel attention take the same memory?"
+        f"Eight H200 serve {EXPERTS.name}, a mixture of experts, in 16 bits. The "
+        "attention weights that tensor parallelism would cut have "
+        f"{COPIED['attn_bytes'] / 1e9:.1f} GB; a token leaves {EXPERT_KV:,.0f} bytes. "
+        "With four KV heads, two tensor-parallel ranks must keep each of them. With "
+        "how many cached tokens in all do cut attention and data-parallel attention "
+        "take the same memory?"
     ),
-    answer=lambda: f.EVEN_TOKENS(**SIXTEEN),
+    answer=lambda: f.EVEN_TOKENS(**COPIED),
     unit="token",
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: float(f.EVEN_TOKENS(**SIXTEEN)) / 2,
+            lambda: float(f.EVEN_TOKENS(**COPIED)) / 2,
             "Cut, each token is kept twice; uncut, once. One copy is the difference.",
         ),
     ),
     why=lambda: (
-        f"Equation {f.EVEN_TOKENS.link}: fifteen more copies of the weights against "
-        f"one more copy of the cache, {si(f.EVEN_TOKENS(**SIXTEEN), 'token', 5)}."
+        f"Equation {f.EVEN_TOKENS.link}: seven more copies of the weights against "
+        f"one more copy of the cache, {si(f.EVEN_TOKENS(**COPIED), 'token', 5)}."
     ),
 )

@@ -31,7 +31,7 @@ def ring_of_blocks() -> StepFigure:
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="words"),
             ),
-            height=350,
+            height=310,
         ),
         logs={LOG: _log(ranks)},
         stills=((LOG, 0), (LOG, 1), (LOG, 3)),

@@ -8,17 +8,19 @@ from typing import Any
 
 from llmserve_lab import catalog
 from llmserve_lab.collectives.calibration import nccl
-from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION, Ink
+from llmserve_lab.page.palette import BLUE, GREEN, INK, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.parallelism import ring_time
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, GpuLayout, eight
-from llmserve_lab.parallelism.leads import TIE, crosses, margin
+from llmserve_lab.parallelism.leads import MISS, TIE
 from llmserve_lab.validation.cache_blocks import working_space
 
 BETWEEN = "infiniband-ndr"
 REQUESTS, CONTEXT, CHUNK, PROMPT = 64, 1000, 2048, 8192
 ONE_PORT, FLAT = "TP 8, one port", "TP 8, flat ring"
 SHOWN = tuple(LAYOUTS)
+RING = f"CP 2 × TP {SERVER}"
 
 
 def layout(name: str) -> GpuLayout:
@@ -41,35 +43,53 @@ def prefill_rate(name: str) -> float:
     return layout(name).prefill_rate(CHUNK)
 
 
+def one_batch_ms(name: str) -> float:
+    """Milliseconds from token to token with all requests of a replica in one batch."""
+    return 1e3 * layout(name).decode(REQUESTS, CONTEXT, 1).token_s
+
+
 def first_ms(name: str) -> float:
     """Milliseconds until the first token of one prompt, nothing else running."""
+    if name == RING:
+        return 1e3 * ring_time.first_token_s(PROMPT, CHUNK, 2).seconds
     return 1e3 * layout(name).first_token_s(PROMPT, CHUNK)
 
 
-Panel = tuple[str, Callable[[str], float], Ink, bool]
+Panel = tuple[str, Callable[[str], float], Ink, bool, tuple[str, ...]]
 PANELS: tuple[Panel, ...] = (
-    ("decode: ms from token to token", decode_ms, BLUE, False),
+    ("decode: ms from token to token", decode_ms, BLUE, False, SHOWN),
     (
         "prefill: thousand tokens/s",
         lambda name: prefill_rate(name) / 1e3,
         VERMILLION,
         True,
+        SHOWN,
     ),
-    ("one prompt: ms to its first token", first_ms, GREEN, False),
+    ("one prompt: ms to its first token", first_ms, GREEN, False, (*SHOWN, RING)),
 )
 
 
 @figure_style()
 def eight_gpus() -> StaticFigure:
-    """Decode, prefill and one prompt: a panel each, faint what crosses the network."""
+    """Decode, prefill and one prompt: a panel each, with the mean error of each bar."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, panels = plt.subplots(3, 1, figsize=(4.8, 3.4))
-    for axes, (title, value, ink, long_is_good) in zip(panels, PANELS, strict=True):
-        values = [value(name) for name in SHOWN]
-        bars = axes.barh(SHOWN, values, color=ink.light, height=0.72)
-        for name, bar in zip(SHOWN, bars, strict=True):
-            bar.set_alpha(0.5 if crosses(layout(name)) else 1.0)
+    sizes = [len(names) for *_, names in PANELS]
+    figure, panels = plt.subplots(
+        3, 1, figsize=(4.8, 3.7), gridspec_kw={"height_ratios": sizes}
+    )
+    for axes, (title, value, ink, long_is_good, names) in zip(
+        panels, PANELS, strict=True
+    ):
+        values = [value(name) for name in names]
+        axes.barh(
+            names,
+            values,
+            xerr=[MISS * each for each in values],
+            color=ink.light,
+            height=0.72,
+            error_kw={"ecolor": INK.light, "elinewidth": 1, "capsize": 2},
+        )
         axes.invert_yaxis()
         axes.grid(visible=False)
         axes.set_xticks([])
@@ -79,12 +99,12 @@ def eight_gpus() -> StaticFigure:
             fontsize=10,
             loc="left",
         )
-        axes.set_xlim(0, 1.2 * max(values))
+        axes.set_xlim(0, 1.35 * max(values))
         form = "{:.1f}" if max(values) < 100 else "{:,.0f}"
         for place, each in enumerate(values):
             axes.annotate(
                 form.format(each),
-                (each, place),
+                ((1 + MISS) * each, place),
                 xytext=(5, 0),
                 textcoords="offset points",
                 va="center",
@@ -99,16 +119,14 @@ def eight_gpus() -> StaticFigure:
 
 
 def _sentence() -> str:
-    """What the picture assumes, what is a tie, and what was never measured."""
+    """What the picture assumes, and what was never measured."""
     return (
         f"Predicted, not measured: Llama-3.1-70B in BF16 on eight H100 in two servers "
-        f"of {SERVER}. Faint: something crosses the network. We call it a tie "
-        f"where two dark bars differ by at most {TIE:.0%}, others by "
-        f"{margin(crossing=True) - 1:.0%}. "
+        f"of {SERVER}. Whiskers: the mean error, {MISS:.0%} up and down. "
         f"Decode: {REQUESTS} requests of {CONTEXT:,} tokens, an equal part to each "
         f"replica, and in a pipeline as many equal batches as stages. Prefill: prompt "
         f"after prompt of {CHUNK:,} tokens, each one chunk. One prompt: {PROMPT:,} "
-        f"tokens in chunks of {CHUNK:,}, alone."
+        f"tokens in chunks of {CHUNK:,} (a server of the ring), alone."
     )
 
 
@@ -121,6 +139,7 @@ def two_of_eight(name: str) -> GpuLayout:
         between=catalog.link(BETWEEN),
         servers=max(1, tp // 8),
         nics=8,
+        level=False,
         model=catalog.model("llama-3.1-405b"),
     )
 
@@ -195,6 +214,7 @@ def numbers() -> dict[str, Any]:
     )
     port, bandwidth = over(catalog.link(BETWEEN)), on(DEVICE)["hbm_bw"]
     reduce = {name: layout(name).all_reduce_s for name in ("TP 8", one_port)}
+    level = replace(layout("PP 8"), level=True)
     full = layout(dp).held_requests(CONTEXT) // 8 * 8
     return dict(
         full_requests=f"{round(full, -1):,}",
@@ -240,7 +260,9 @@ def numbers() -> dict[str, Any]:
         room=f"{room / 1e9:.2f} GB",
         reported=f"{float(DEVICE.usable_bytes) / 1e9:.2f} GB",
         tie=f"{TIE:.0%}",
-        far=f"{margin(crossing=True) - 1:.0%}",
+        one_mix=f"{one_batch_ms(pp):.1f} ms",
+        first_ring=f"{first(RING):.0f} ms",
+        pp_level=f"{1e3 * level.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
         calls=f"{2 * MODEL.n_layers}",
         ib_latency=f"{1e6 * float(port['link_latency']):.1f} µs",
         link_share=f"{float(port['eff_link']):.0%}",
