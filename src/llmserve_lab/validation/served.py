@@ -28,12 +28,12 @@ from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.scores import score_of
 from llmserve_lab.validation.served_form import ServedConstants, ServedPredictor
 from llmserve_lab.validation.served_sources import (
-    COOKBOOK,
     cell_of,
     new_to_both,
     shape_names,
     source_of,
 )
+from llmserve_lab.validation.third_rows import COOKBOOK
 from llmserve_lab.validation.unit_work import Floats
 
 START = ServedConstants(
@@ -43,6 +43,10 @@ START = ServedConstants(
     context_s=1e-8,
     touched=1.0,
     four_bits=1.0,
+)
+# Of an engine that no row is from, it is not known that it does anything of the kind.
+NOTHING = ServedConstants(
+    kernel_s=0.0, products=1.0, launched=0.0, context_s=0.0, touched=1.0, four_bits=1.0
 )
 STATUS = "seen: the form was chosen with all 1,324 runs in view"
 PART = "served mixtures"  # of the record
@@ -74,7 +78,7 @@ def root_weights(predictor: ServedPredictor) -> Floats:
     return found
 
 
-SERVED = ExtraFit(START, made, root_weights)
+SERVED = ExtraFit(START, made, root_weights, NOTHING)
 
 
 @cache

@@ -19,7 +19,6 @@ from llmserve_lab.validation.prediction import Predictor, errors
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.third_rows import COOKBOOK, INFERENCEX, CookbookRow
 
-__all__ = ["COOKBOOK", "cell_of", "new_to_both", "shape_names", "source_of"]
 PROVIDER, MAKER = "cloud provider", "NVIDIA"
 # InferenceX's answers; with the first trial's runs of other lengths its maker of GPUs
 # tried its own predictor.
