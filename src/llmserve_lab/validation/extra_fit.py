@@ -53,8 +53,8 @@ def row_weights(predictor: Predictor) -> Floats:
 class ExtraFit(Generic[P, C]):
     """A form's times ``made`` with constants, where to start, and how rows count.
 
-    A constant on which no row that counts depends, as one of an engine that is left out, is
-    what ``nothing`` says: that of a machine without such a thing.
+    A constant on which no row that counts depends, as one of an engine that is left
+    out, is what ``nothing`` says: that of a machine without such a thing.
     """
 
     begin: C
@@ -80,8 +80,8 @@ class ExtraFit(Generic[P, C]):
         """The constants that come nearest to the measured TPOT of all rows.
 
         Raises:
-            ValueError: a constant to start from is zero, or no row that counts depends on
-                a constant, and nothing says what it is then.
+            ValueError: a constant to start from is zero, or no row that counts depends
+                on a constant, and nothing says what it is then.
         """
         from llmserve_lab.extras import optimize
 
