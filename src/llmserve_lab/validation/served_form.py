@@ -82,7 +82,8 @@ class ServedPredictor(LaunchPredictor):
     @cached_property
     def _four(self) -> np.ndarray:
         """Which rows have experts in four bits, [rows]."""
-        return self.label("precision") == FOUR
+        found: np.ndarray = self.label("precision") == FOUR
+        return found
 
     @cached_property
     def _walked(self) -> Floats:
