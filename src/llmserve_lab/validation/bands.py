@@ -8,8 +8,8 @@ setting that is far from all rows is outside everything measured, and gets no ba
 
 A mixture of experts has the errors of its own form (:mod:`.served`) on the 1,324 runs
 of four blind trials, which are seen by now, its constants fitted without the run's
-model. Its bands are stretched until those made without a source hold as much, too
-(:mod:`.mixtures`).
+model. Its bands are stretched until those made without a source hold as much, too, but
+for the source of most runs (:mod:`.mixtures`).
 """
 
 from __future__ import annotations
