@@ -218,6 +218,20 @@ def test_the_scores_are_counted_again_from_the_errors() -> None:
             assert known[name][kind]["bias"] == pytest.approx(own.mean(), abs=1e-4)
 
 
+def test_no_one_model_decides_a_constant_but_gpt_oss_that_of_four_bits() -> None:
+    """Leaving one out moves the others by less than two fifths."""
+    sets, every = record()[PART]["constants"], served_constants()
+    moved = {
+        (name, model): abs(each[name] / getattr(every, name) - 1)
+        for model, each in sets.items()
+        for name in NAMES
+    }
+    far = {pair for pair, by in moved.items() if by > 0.4}
+    assert far == {("four_bits", "openai/gpt-oss-120b")}
+    assert sets["openai/gpt-oss-120b"]["four_bits"] < every.four_bits / 5
+    assert max(by for (name, _), by in moved.items() if name == "kernel_s") < 0.03
+
+
 def test_what_is_new_in_both_ways_is_recorded_by_model_and_source() -> None:
     """All runs but those that are set apart; of one source, as with the model alone."""
     known = record()[PART]
