@@ -156,7 +156,9 @@ def _from_other_starts(predictor: ServedPredictor, starts: int) -> None:
         moved = {name: getattr(START, name) * rng.lognormal(0, 0.5) for name in NAMES}
         found = SERVED.fit(predictor, start=ServedConstants(**moved))
         assert SERVED.loss(predictor, found) > least * (1 - 1e-4)
-        assert vars(found) == pytest.approx(vars(best), rel=0.02)
+        for name in NAMES:  # of experts in four bits few runs tell
+            near = 0.1 if name == "four_bits" else 0.02
+            assert getattr(found, name) == pytest.approx(getattr(best, name), rel=near)
 
 
 def test_no_other_start_finds_better_constants() -> None:
