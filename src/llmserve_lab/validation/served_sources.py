@@ -35,7 +35,7 @@ def _source(row: MeasuredRow) -> str:
 
 
 def source_of(predictor: Predictor) -> np.ndarray:
-    """Who ran the rows' servers, [rows]."""
+    """Which source ran the rows' servers, [rows]."""
     return np.array([_source(row) for row in predictor.rows])
 
 
