@@ -74,7 +74,7 @@ def served_by(
 ) -> IterationCost:
     """A model on a GPU, fitted to servers that were measured.
 
-    A mixture of experts is priced in a form of its own, with two constants more
+    A mixture of experts is priced in a form and with constants of its own
     (:mod:`.validation.served_cost`). Weights and cache are in ``precision``, BF16 by
     default; the cache of a mixture in eight bits at least. On ``tp`` GPUs of one
     tensor-parallel group the bytes of the all-reduces go over ``link``, by default the

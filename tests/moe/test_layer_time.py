@@ -238,7 +238,7 @@ def test_a_measured_server_is_nearly_as_slow_as_the_opening_says() -> None:
     assert run.ep * run.requests_per_gpu == 64
     said = token_time.predicted_crowd_s()
     assert sum(token_time.opening_s(64).values()) < 0.8 * run.tpot_s
-    assert said / run.tpot_s - 1 == pytest.approx(0.04, abs=0.01)
+    assert said / run.tpot_s - 1 == pytest.approx(0.06, abs=0.01)
 
 
 def test_two_more_servers_hardly_help_three_requests() -> None:

@@ -196,8 +196,8 @@ def test_a_mixture_gets_its_band_from_runs_of_mixtures() -> None:
 
 
 def test_bands_of_mixtures_hold_most_of_their_runs() -> None:
-    """Whatever label is left out, all its names together hold nine in ten."""
-    for kinds in record()["mixtures"]["held"].values():
-        for names in kinds.values():
+    """Whatever model, GPU or engine is left out, all together hold nine in ten."""
+    for by, kinds in record()["mixtures"]["held"].items():
+        for names in kinds.values() if by != "source" else ():
             held = sum(n * share for n, share in names.values())
             assert held / sum(n for n, _ in names.values()) >= 0.9 - 1e-4

@@ -13,7 +13,6 @@ from llmserve_lab.validation.constants import achieved
 from llmserve_lab.validation.fourth_trial import extra, fourth_record
 from llmserve_lab.validation.kernel_form import KernelConstants, KernelPredictor
 from llmserve_lab.validation.launch_fit import (
-    COOKBOOK,
     LAUNCHES,
     REPEATED,
     seen_rows,
@@ -27,7 +26,7 @@ from llmserve_lab.validation.launch_form import (
     router_kernels,
 )
 from llmserve_lab.validation.second_trial import EACH
-from llmserve_lab.validation.third_rows import CookbookRow, third_runs
+from llmserve_lab.validation.third_rows import COOKBOOK, CookbookRow, third_runs
 
 ONE = LaunchConstants(kernel_s=5e-6, products=4.0, launched=10.0)
 

@@ -13,18 +13,15 @@ from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.data.trial_models import GLM_5, KIMI_K25, QWEN_35
 from llmserve_lab.catalog.records.ffn import MoeFfn, SwigluFfn
 from llmserve_lab.engine import IterationCost, IterationLoad
-from llmserve_lab.validation.blind import blind_rows
 from llmserve_lab.validation.constants import achieved
 from llmserve_lab.validation.exposure import run
-from llmserve_lab.validation.kernel_form import (
-    KernelConstants,
-    KernelPredictor,
-    layer_kernels,
-)
+from llmserve_lab.validation.kernel_form import layer_kernels
+from llmserve_lab.validation.launch_form import router_kernels
 from llmserve_lab.validation.protocol import protocol_of
 from llmserve_lab.validation.rows import MeasuredRow
-from llmserve_lab.validation.served import served_constants
+from llmserve_lab.validation.served import NOTHING, seen_rows, served_constants
 from llmserve_lab.validation.served_cost import mixture_cost
+from llmserve_lab.validation.served_form import ServedPredictor
 
 H100, H200 = catalog.accelerator("h100-sxm"), catalog.accelerator("h200-sxm")
 GPT, MINIMAX = catalog.model("gpt-oss-120b"), catalog.model("minimax-m2.5")
@@ -33,14 +30,17 @@ CROWD = 64  # clients: the engine's own run of more takes seconds
 
 
 @cache
-def runs() -> KernelPredictor:
-    """Two runs of each model, drawn from all, counted by the engine."""
+def runs() -> ServedPredictor:
+    """Two runs of each model, drawn from all, counted by the engine.
+
+    But of servers whose router was launched in pieces: the cost knows no version.
+    """
     rng, by_model = np.random.default_rng(9), dict[str, list[MeasuredRow]]()
-    for row in blind_rows():
-        if row.clients <= CROWD:
+    for row in seen_rows():
+        if row.clients <= CROWD and not router_kernels(row):
             by_model.setdefault(row.model, []).append(row)
     drawn = [rng.permutation(len(rows))[:2] for rows in by_model.values()]
-    return KernelPredictor(
+    return ServedPredictor(
         [
             rows[place]
             for rows, places in zip(by_model.values(), drawn, strict=True)
@@ -56,6 +56,7 @@ def of_row(row: MeasuredRow) -> IterationCost:
         tp=row.tp,
         precision=row.precision,
         kv_bytes=protocol_of(row).kv_bytes,
+        engine=row.engine,
     )
 
 
@@ -64,9 +65,11 @@ def test_the_engine_takes_as_long_as_the_predictor_says() -> None:
 
     The predictor counts attention request by request, the cost has a line in sums of
     an iteration. Both are one where windows are full and prompts whole; an indexer's
-    2,048 tokens are not full in prompts of 1,000, and charged as if they were.
+    2,048 tokens are not full in prompts of 1,000, and charged as if they were. What
+    vLLM takes along a context is in the predictor alone.
     """
-    times = runs().timed(achieved(), served_constants())
+    extra = replace(served_constants(), context_s=0.0)
+    times = runs().served(achieved(), extra)
     for place, row in enumerate(runs().rows):
         report = run(row, of_row(row), protocol=protocol_of(row))
         off = float(np.mean(report.tpot_s)) / times.tpot[place] - 1
@@ -76,7 +79,8 @@ def test_the_engine_takes_as_long_as_the_predictor_says() -> None:
             assert 0 <= off < 0.01 and 0 <= late < 0.05
         else:
             assert abs(off) < 2e-4 and abs(late) < 2e-3
-    assert {row.model for row in runs().rows} == {row.model for row in blind_rows()}
+    missing = {row.model for row in seen_rows()} - {row.model for row in runs().rows}
+    assert missing == {"Qwen/Qwen3-Coder-30B-A3B", "zai-org/GLM-4.7-Flash"}
 
 
 def lone() -> ModelShape:
@@ -103,7 +107,7 @@ def test_one_expert_of_one_is_a_dense_model(gpu: str, tp: int) -> None:
     """
     device, reached = catalog.accelerator(gpu), achieved()
     kernels = layer_kernels(lone(), precision="bf16", tp=tp)
-    alike = KernelConstants(kernel_s=reached.layer_s / kernels, products=1.0)
+    alike = replace(NOTHING, kernel_s=reached.layer_s / kernels)
     ours = mixture_cost(lone(), device, tp=tp, extra=alike)
     dense = running_example.served_by(LLAMA, device, tp=tp)
     head = LLAMA.vocab * LLAMA.d_model / LLAMA.params_active
@@ -130,6 +134,7 @@ def test_served_by_asks_for_the_mixture_s_own_form() -> None:
     touched = experts * (1 - (1 - chosen / experts) ** rows)
     bytes_s, flops = 4.8e12 * reached.memory, 989.4e12 * reached.compute
     flops *= (1979 / 989.4) ** reached.exponent
+    touched *= extra.touched
     read = layers * (attention + router + touched * expert) + 2 * vocab * width
     rest, routed = (2 * layers * n / 8 / flops for n in (attention + router, expert))
     computing = rows * (rest + chosen * routed * extra.products)
@@ -213,15 +218,53 @@ def test_what_cannot_be_priced_is_refused_by_name() -> None:
 
 
 def test_four_bits_are_widened_where_nothing_computes_in_four() -> None:
-    """gpt-oss in four bits on an H100: the products of sixteen, experts in four."""
+    """gpt-oss in four bits on an H100: the products of sixteen, experts in four.
+
+    But for the constant of such products, which is fitted on every kind of GPU.
+    """
+    plain = replace(served_constants(), four_bits=1.0)
     four, wide = (
-        running_example.served_by(GPT, H100, precision=each) for each in ("fp4", "bf16")
+        mixture_cost(GPT, H100, precision=each, extra=plain) for each in ("fp4", "bf16")
     )
     assert four.row_s == pytest.approx(wide.row_s)
     assert four.experts_s == pytest.approx(wide.experts_s * (4 + 8 / 16) / 16)
     assert four.weights_s == pytest.approx(wide.weights_s)
     assert four.kv_bytes_per_token == wide.kv_bytes_per_token / 2
     assert four.kv_blocks() > 0
+
+
+def test_products_of_experts_in_four_bits_take_their_share() -> None:
+    """By hand, of gpt-oss on a B200: four of 128 experts, three matrices of each."""
+    device, reached = catalog.accelerator("b200-sxm"), achieved()
+    extra = replace(served_constants(), four_bits=0.5)
+    less, more = (
+        mixture_cost(GPT, device, precision="fp4", extra=each)
+        for each in (extra, replace(extra, four_bits=1.0))
+    )
+    wide, four = (float(device.peak(each)) for each in ("bf16", "fp4"))
+    flops = wide * reached.compute * (four / wide) ** reached.exponent
+    product_s = 36 * 4 * 3 * 2 * 2880 * 2880 / flops * extra.products
+    assert more.row_s - less.row_s == pytest.approx(
+        product_s / 2, rel=1e-3
+    )  # and biases
+    rest = replace(more, row_s=less.row_s)
+    assert rest == less
+
+
+def test_prompts_of_one_engine_bring_launches() -> None:
+    """So many times the kernels of a decode; of an iteration, not of each prompt."""
+    extra = served_constants()
+    ours, other = (
+        mixture_cost(GPT, H100, precision="fp4", engine=name)
+        for name in ("sglang", "vllm")
+    )
+    assert other == mixture_cost(GPT, H100, precision="fp4")
+    decode = IterationLoad.of(chunk=1, context=1000)
+    assert ours.seconds(decode) == other.seconds(decode)
+    prompts = IterationLoad.of(chunk=512, context=0)
+    for load in (prompts, prompts.times(3)):
+        more_s = ours.seconds(load) - other.seconds(load)
+        assert more_s == pytest.approx(extra.launched * other.overhead_s)
 
 
 def test_memory_holds_what_each_device_has_in_whole() -> None:

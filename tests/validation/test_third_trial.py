@@ -16,6 +16,7 @@ from llmserve_lab.validation.bands import band
 from llmserve_lab.validation.blind import TRIALS, blind_errors, blind_rows
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import GOAL, SCORED, predict, stored_runs
+from llmserve_lab.validation.fourth_rows import fourth_runs
 from llmserve_lab.validation.kernel_fit import fit_kernels, residuals, trial_of
 from llmserve_lab.validation.kernel_form import KernelPredictor
 from llmserve_lab.validation.latent_rows import latent_runs
@@ -148,7 +149,7 @@ def test_the_two_constants_are_where_the_loss_is_least() -> None:
 
 def test_bands_of_mixtures_rest_on_all_trials() -> None:
     held = record()["mixtures"]["held"]["model"]["tpot"]
-    assert sum(n for n, _ in held.values()) == len(blind_rows())
+    assert sum(n for n, _ in held.values()) == len(blind_rows()) + len(fourth_runs())
     assert sum(len(record()[name]["errors"]["tpot"]) for name in TRIALS) == 1220
     assert len(blind_errors("tpot")) == len(blind_rows()) == 763 + 217 + 240
     row = next(row for row in third_runs() if "Qwen3.5" in row.model and row.tp == 8)

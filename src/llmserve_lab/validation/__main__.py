@@ -1,7 +1,7 @@
 """Write the record anew: ``python -m llmserve_lab.validation [--check]``.
 
 Fits all sets of constants, scores each row with what resembles it left out, and writes
-``data/record.json``; with ``--check``, compares with it instead. Two minutes.
+``data/record.json``; with ``--check``, compares with it instead. A quarter of an hour.
 A fit stops in the fifth digit at another place on another machine: so much may
 differ.
 """

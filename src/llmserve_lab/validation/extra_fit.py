@@ -7,8 +7,8 @@ is fitted, with the loss of :mod:`.fit`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, fields
-from typing import Generic, TypeVar
+from dataclasses import astuple, dataclass, fields, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -51,18 +51,25 @@ def row_weights(predictor: Predictor) -> Floats:
 
 @dataclass(frozen=True)
 class ExtraFit(Generic[P, C]):
-    """A form's times ``made`` with constants, where to start, and how rows count."""
+    """A form's times ``made`` with constants, where to start, and how rows count.
+
+    A constant on which no row that counts depends, as one of an engine that is left
+    out, is what ``nothing`` says: that of a machine without such a thing.
+    """
 
     begin: C
     made: Callable[[P, C], Times]
     weights: Callable[[P], Floats] = model_weights
+    nothing: C | None = None
 
     def residuals(self, predictor: P, extra: C) -> Floats:
         """What the fit makes small, [rows]: weighted and damped errors of log TPOT."""
+        return np.sqrt(self.weights(predictor)) * self._damped(predictor, extra)
+
+    def _damped(self, predictor: P, extra: C) -> Floats:
+        """The same before rows are weighted."""
         made = self.made(predictor, extra).tpot
-        error = damped(np.log(made / predictor.measured.tpot), TPOT_DAMPED)
-        found: Floats = np.sqrt(self.weights(predictor)) * error
-        return found
+        return damped(np.log(made / predictor.measured.tpot), TPOT_DAMPED)
 
     def loss(self, predictor: P, extra: C) -> float:
         """Half the sum of squared residuals."""
@@ -73,25 +80,41 @@ class ExtraFit(Generic[P, C]):
         """The constants that come nearest to the measured TPOT of all rows.
 
         Raises:
-            ValueError: a constant to start from is zero.
+            ValueError: a constant to start from is zero, or no row that counts depends
+                on a constant, and nothing says what it is then.
         """
         from llmserve_lab.extras import optimize
 
         start = start or self.begin
         if not min(astuple(start)) > 0:
             raise ValueError(f"start must be above 0 in all, got {start}")
-        names = [each.name for each in fields(start)]
+        told, rest = self._told(predictor, start)
+        roots = np.sqrt(self.weights(predictor))
 
         def of(logs: Floats) -> C:
             numbers = map(float, np.exp(logs))
-            return type(start)(**dict(zip(names, numbers, strict=True)))
+            return replace(rest, **dict(zip(told, numbers, strict=True)))
 
         found = optimize.least_squares(
-            lambda logs: self.residuals(predictor, of(logs)),
-            np.log(astuple(start)),
+            lambda logs: roots * self._damped(predictor, of(logs)),
+            np.log([getattr(start, name) for name in told]),
             x_scale=0.1,
         )
         return of(found.x)
+
+    def _told(self, predictor: P, start: C) -> tuple[list[str], C]:
+        """Constants that the rows tell, by name, and a set with all others in place."""
+        before, told, rest = self.residuals(predictor, start), list[str](), start
+        for name in (each.name for each in fields(start)):
+            twice: dict[str, Any] = {name: 2 * getattr(start, name)}
+            if (self.residuals(predictor, replace(start, **twice)) != before).any():
+                told.append(name)
+            elif self.nothing is None:
+                raise ValueError(f"rows must depend on {name}, got none that does")
+            else:
+                other: dict[str, Any] = {name: getattr(self.nothing, name)}
+                rest = replace(rest, **other)
+        return told, rest
 
     def without(self, predictor: P, label: np.ndarray) -> dict[str, C]:
         """The constants by the label [rows] that is left out of their fit.

@@ -24,10 +24,9 @@ from llmserve_lab.validation.launch_form import LaunchConstants, LaunchPredictor
 from llmserve_lab.validation.prediction import Times, errors
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.scores import score_of
-from llmserve_lab.validation.third_rows import CookbookRow
+from llmserve_lab.validation.third_rows import COOKBOOK, CookbookRow
 
 REPEATED = "moonshotai/Kimi-K2.6"  # its page has the figures of another model's
-COOKBOOK = "cookbook"
 START = LaunchConstants(kernel_s=6e-6, products=3.0, launched=10.0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from statistics import mean
 from typing import Any
 
 from llmserve_lab.formula.text import signed
@@ -12,17 +13,17 @@ from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import GOAL, SHAPES
 from llmserve_lab.validation.fourth_rows import UNSEEN_SHAPES
 from llmserve_lab.validation.fourth_trial import UNSEEN, fourth_record
-from llmserve_lab.validation.held_elsewhere import held
 from llmserve_lab.validation.kernel_fit import EACH
 from llmserve_lab.validation.latent_rows import LATENT_SHAPES
 from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.served import PART
+from llmserve_lab.validation.served_sources import PROVIDER
 from llmserve_lab.validation.third_rows import NEW_SHAPES
 from llmserve_lab.validation.third_trial import KNOWN, NEW
 
 __all__ = [
-    "GOAL", "KNOWN", "NEW", "SHAPES", "experts", "fourth", "held", "score",
-    "served", "span", "third", "tried",
+    "GOAL", "KNOWN", "NEW", "SHAPES", "experts", "fourth", "held", "new_to_both",
+    "score", "served", "span", "third", "tried",
 ]  # fmt: skip
 FIRST, SECOND, THIRD, FOURTH = "experts", "second trial", "third trial", "fourth trial"
 
@@ -89,6 +90,18 @@ def served(name: str = EACH) -> Mapping[str, Any]:
     """
     found: Mapping[str, Any] = record()[PART]["model left out"][name]["tpot"]
     return found
+
+
+def new_to_both() -> float:
+    """TPOT's mean error with a model and its source left out, each of these alike."""
+    found = record()[PART]["model and source left out"]
+    return float(mean(each["mean"] for each in found.values()))
+
+
+def held(kind: Kind) -> tuple[int, float]:
+    """Runs of the fourth trial's source, and the share inside bands made without it."""
+    runs, share = record()["mixtures"]["held"]["source"][kind][PROVIDER]
+    return int(runs), float(share)
 
 
 def experts() -> Table:
