@@ -124,15 +124,18 @@ def compared(
     return found
 
 
-def stretch_of(found: Trials, kind: Kind) -> float:
+def stretch_of(
+    found: Trials, kind: Kind, labels: Iterable[str] = STRETCHED_FOR
+) -> float:
     """The smallest stretch with which bands cover, whichever label is left out.
 
     Raises:
         ValueError: none up to five times does.
     """
+    labels = tuple(labels)
     for step in range(round(1 / STEP), round(MOST_STRETCH / STEP) + 1):
         stretch = round(step * STEP, 1)
-        shares = [share(found[by][kind], stretch) for by in STRETCHED_FOR]
+        shares = [share(found[by][kind], stretch) for by in labels]
         if all(each >= INSIDE for each in shares if not np.isnan(each)):
             return stretch
     raise ValueError(f"stretch must be at most {MOST_STRETCH} to cover, got more")

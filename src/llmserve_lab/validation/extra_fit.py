@@ -59,10 +59,12 @@ class ExtraFit(Generic[P, C]):
 
     def residuals(self, predictor: P, extra: C) -> Floats:
         """What the fit makes small, [rows]: weighted and damped errors of log TPOT."""
+        return np.sqrt(self.weights(predictor)) * self._damped(predictor, extra)
+
+    def _damped(self, predictor: P, extra: C) -> Floats:
+        """The same before rows are weighted."""
         made = self.made(predictor, extra).tpot
-        error = damped(np.log(made / predictor.measured.tpot), TPOT_DAMPED)
-        found: Floats = np.sqrt(self.weights(predictor)) * error
-        return found
+        return damped(np.log(made / predictor.measured.tpot), TPOT_DAMPED)
 
     def loss(self, predictor: P, extra: C) -> float:
         """Half the sum of squared residuals."""
@@ -81,13 +83,14 @@ class ExtraFit(Generic[P, C]):
         if not min(astuple(start)) > 0:
             raise ValueError(f"start must be above 0 in all, got {start}")
         names = [each.name for each in fields(start)]
+        roots = np.sqrt(self.weights(predictor))
 
         def of(logs: Floats) -> C:
             numbers = map(float, np.exp(logs))
             return type(start)(**dict(zip(names, numbers, strict=True)))
 
         found = optimize.least_squares(
-            lambda logs: self.residuals(predictor, of(logs)),
+            lambda logs: roots * self._damped(predictor, of(logs)),
             np.log(astuple(start)),
             x_scale=0.1,
         )

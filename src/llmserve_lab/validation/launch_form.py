@@ -22,6 +22,7 @@ them out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,14 +88,23 @@ class LaunchPredictor(KernelPredictor):
         found: Floats = super().kernels + np.array(more)
         return found
 
+    @cached_property
+    def _waits(self) -> Floats:
+        """1 where decodes wait for prompts' launches, else 0, [rows]."""
+        return np.where(self.label("engine") == "sglang", 1.0, 0.0)
+
     def launching(self, reached: ServingConstants, extra: LaunchConstants) -> Times:
         """The times of all rows, launches of prompts included."""
         has = self._slopes(reached)
+        return self._times({**has, **self._launched(has, extra)}, reached)
+
+    def _launched(
+        self, has: Mapping[str, Floats], extra: LaunchConstants
+    ) -> dict[str, Floats]:
+        """What constants change of the slopes that a row ``has``, each [rows]."""
         decode_s = self.kernels * extra.kernel_s
-        waits = self.label("engine") == "sglang"
-        changed = {
+        return {
             "row_s": has["dense_row_s"] + has["expert_row_s"] * extra.products,
             "overhead_s": decode_s,
-            "prompt_s": has["prompt_s"] + np.where(waits, extra.launched, 0) * decode_s,
+            "prompt_s": has["prompt_s"] + self._waits * extra.launched * decode_s,
         }
-        return self._times({**has, **changed}, reached)

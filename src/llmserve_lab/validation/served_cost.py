@@ -1,6 +1,6 @@
 """The engine's cost of a served mixture of experts, its layers counted in kernels.
 
-:class:`.kernel_form.KernelPredictor` prices runs whose attention was counted request by
+:class:`.served_form.ServedPredictor` prices runs whose attention was counted request by
 request; an engine has only sums over an iteration: pairs, tokens of cache, requests.
 Here the same bill is written as a line in these sums. It is exact where
 
@@ -9,7 +9,9 @@ Here the same bill is written as a line in these sums. It is exact where
 - prompts stay whole: for a later chunk, keys and values that are made from the latent
   anew are not charged.
 
-A window of more tokens than prompts have (Llama 4's) is taken never to be full.
+A window of more tokens than prompts have (Llama 4's) is taken never to be full. What
+vLLM's attention takes along a context where more than eight heads share a KV head is a
+time of the mean context, which no such sum has: it is not in it.
 """
 
 from __future__ import annotations
@@ -29,15 +31,12 @@ from llmserve_lab.notation import all_reduces_per_layer
 from llmserve_lab.validation.checkpoints import read_bytes, row_s
 from llmserve_lab.validation.constants import ServingConstants, achieved
 from llmserve_lab.validation.expert_form import DENSE, kept_of, mended_cost
-from llmserve_lab.validation.kernel_form import (
-    KernelConstants,
-    layer_kernels,
-    state_s,
-)
+from llmserve_lab.validation.kernel_form import layer_kernels, state_s
 from llmserve_lab.validation.latent_form import latent_cost, weighed
 from llmserve_lab.validation.on_devices import ModelOnDevices
 from llmserve_lab.validation.protocol import BYTES_8
 from llmserve_lab.validation.served import served_constants
+from llmserve_lab.validation.served_form import FOUR, ServedConstants
 from llmserve_lab.validation.unit_work import BYTES_16
 
 
@@ -54,16 +53,18 @@ def mixture_cost(
     link: Link | None = None,
     precision: str | None = None,
     kv_bytes: float | None = None,
+    engine: str | None = None,
     reached: ServingConstants | None = None,
-    extra: KernelConstants | None = None,
+    extra: ServedConstants | None = None,
 ) -> IterationCost:
     """The cost of an iteration of a mixture on ``tp`` GPUs, fitted to servers.
 
     Weights are in ``precision``, BF16 by default; of four bits only what a published
     checkpoint that is known has in four, of other models all but the LM head. A GPU
     that does not compute in it widens them. A cached number takes ``kv_bytes``, by
-    default :func:`cache_bytes`. The constants are the six of dense models, what is
-    ``reached``, and two ``extra``, by default as fitted.
+    default :func:`cache_bytes`. Of an ``engine`` that is ``"sglang"`` decodes wait for
+    the launches of prompts. The constants are the six of dense models, what is
+    ``reached``, and ``extra`` ones of mixtures, by default as fitted.
 
     Raises:
         LookupError: there is no such precision.
@@ -85,11 +86,15 @@ def mixture_cost(
     cost = priced(place, reached, DENSE, kv_bytes=kv_bytes)
     products = (row_s(place, reached, routed=it) for it in (False, True))
     dense_s, expert_s = products
-    kernels = shape.n_layers * layer_kernels(shape, precision=stored, tp=tp)
+    kernels_s = extra.kernel_s * shape.n_layers
+    kernels_s *= layer_kernels(shape, precision=stored, tp=tp)
+    four = extra.four_bits if stored == FOUR else 1.0
     cost = replace(
         cost,
-        row_s=dense_s + expert_s * extra.products,
-        overhead_s=kernels * extra.kernel_s,
+        row_s=dense_s + expert_s * extra.products * four,
+        experts_s=cost.experts_s * extra.touched,
+        overhead_s=kernels_s,
+        prompt_s=cost.prompt_s + extra.launched * kernels_s * (engine == "sglang"),
         request_s=cost.request_s + state_s(place, reached),
         collective_row_s=_sent_s(place, joined, reached),
         kv_bytes_per_token=known.kv_bytes_per_token,
