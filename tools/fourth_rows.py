@@ -98,13 +98,15 @@ def dated(path: str) -> str:
     return ""
 
 
-def of_file(path: str, text: str) -> Run:
-    """One run, of one of the like servers that a file is about."""
+def of_file(
+    path: str, text: str, served: Mapping[str, tuple[str, str]] = SERVED
+) -> Run:
+    """One run of a model of ``served``, of one of the like servers of a file."""
     loop, name = read_loop(text), Path(path).name.lower()
     gpu = GPU.match(name)
     system = GPUS.get(gpu[1]) if gpu else None
     model = loop.server.get("model", loop.server.get("model-path", "")).split("/")[-1]
-    if system is None or model not in SERVED:
+    if system is None or model not in served:
         return _refused("another model or GPU")
     if why := unlike(loop, system):
         return _refused(why)
@@ -116,7 +118,7 @@ def of_file(path: str, text: str) -> Run:
     tp = loop.server.get("tensor-parallel-size", loop.server.get("tp", "1"))
     told = next((loop.server[each] for each in SLOTS if each in loop.server), "")
     large = float(ACCELERATORS[FOURTH_SYSTEMS[system]].hbm_bytes) > LARGE
-    full_name, precision = SERVED[model]
+    full_name, precision = served[model]
     eight = loop.server.get("kv-cache-dtype", "") == "fp8" or (
         # the checkpoint says so, and vLLM follows it
         model == "Kimi-K2.5-NVFP4" and name.endswith("_vllm_benchmark.txt")

@@ -44,6 +44,9 @@ SHA256: Mapping[str, str] = MappingProxyType(
         "fourth_rows.csv": (
             "44ef96aecc6534e978368f36b482d37e724ac8b24344310af986b855456cf4f9"
         ),
+        "fifth_rows.csv": (
+            "027cce4c2771897e98a7397fc3cb51906fb7fe577036edf95e4133b702b6e15e"
+        ),
     }
 )
 # Llama-3.1-70B is Llama-3-70B in shape, and 3.1-8B is 3-8B.
