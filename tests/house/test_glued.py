@@ -24,7 +24,6 @@ NAMES = {
     "log_mean",  # in a line of an engine's log
     "log_most",
     "master_port",
-    "rpc_port",
     "users_port",
 }
 UNGROUPED = re.compile(r"(?<![\d.,])\d{4,}")

@@ -12,8 +12,8 @@ KEPT: dict[str, list[str]] = {
         "‘Long requests’ ‘many steps’ meets",
         "lost_top ‘best ratio’ lost_far far",
         (
-            "‘best split’ gpus tight context behind_free ‘less or’ differ_free ‘With a’ "
-            "behind_node ‘less The’ band_free ‘no such’"
+            "‘best split’ gpus tight context behind_free ‘less or’ differ_free "
+            "‘With a’ behind_node ‘less The’ band_free ‘no such’"
         ),
     ],
     "capacity": [

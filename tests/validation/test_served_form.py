@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog
+from llmserve_lab.catalog.data.trial_models import QWEN_35
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.validation.constants import achieved
@@ -111,6 +112,7 @@ def test_who_walks_is_told_by_engine_and_heads() -> None:
     edge = replace(shape.attention, n_kv_heads=heads // SHARED)
     assert walked_layers(replace(shape, attention=edge), "vllm") == 0
     assert walked_layers(catalog.model("deepseek-v3"), "vllm") == 0
+    assert walked_layers(QWEN_35, "vllm") == QWEN_35.n_layers / QWEN_35.full_every
 
 
 def test_experts_in_four_bits_multiply_in_their_share() -> None:

@@ -30,6 +30,7 @@ import numpy as np
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.hybrid import HybridShape
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.launch_form import LaunchConstants, LaunchPredictor
 from llmserve_lab.validation.prediction import Times
@@ -68,12 +69,14 @@ class ServedConstants(LaunchConstants):
 def walked_layers(shape: ModelShape, engine: str) -> int:
     """Layers that walk along a request's context, if the engine's attention does.
 
-    Of a hybrid these are all, those without attention too: no run of vLLM's tells.
+    Of a hybrid these are the layers with attention; no run of vLLM's tells.
     """
     spec = shape.attention
     if engine != "vllm" or not isinstance(spec, GroupedQueryAttention):
         return 0
-    return shape.n_layers if spec.n_heads > SHARED * spec.n_kv_heads else 0
+    if spec.n_heads <= SHARED * spec.n_kv_heads:
+        return 0
+    return shape.full_layers if isinstance(shape, HybridShape) else shape.n_layers
 
 
 class ServedPredictor(LaunchPredictor):

@@ -9,6 +9,7 @@ from typing import Any
 from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
+from llmserve_lab.validation import fifth_trial
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.experts import GOAL, SHAPES
 from llmserve_lab.validation.fourth_rows import UNSEEN_SHAPES
@@ -22,10 +23,12 @@ from llmserve_lab.validation.third_rows import NEW_SHAPES
 from llmserve_lab.validation.third_trial import KNOWN, NEW
 
 __all__ = [
-    "GOAL", "KNOWN", "NEW", "SHAPES", "experts", "fourth", "held", "new_to_both",
-    "score", "served", "span", "third", "tried",
+    "GOAL", "KNOWN", "NEW", "SHAPES", "experts", "fifth", "fourth", "held",
+    "new_to_both", "score", "served", "span", "third", "tried", "without_oldest",
 ]  # fmt: skip
-FIRST, SECOND, THIRD, FOURTH = "experts", "second trial", "third trial", "fourth trial"
+FIRST, SECOND, THIRD = "experts", "second trial", "third trial"
+FOURTH, FIFTH = "fourth trial", "fifth trial"
+OLDEST = "Qwen/Qwen2-57B-A14B"  # the fifth trial's run of a vLLM of May 2024
 
 
 def score(sort: str, kind: Kind, model: str = EACH) -> Mapping[str, Any]:
@@ -68,6 +71,26 @@ def fourth(sort: str, name: str = UNSEEN) -> Mapping[str, Any]:
     return found
 
 
+def fifth(sort: str, name: str = fifth_trial.UNSEEN) -> Mapping[str, Any]:
+    """A score of TPOT in the fifth trial: of a model, or a sort of models.
+
+    Raises:
+        KeyError: the record has no such score.
+    """
+    found: Mapping[str, Any] = fifth_trial.fifth_record()[FIFTH][sort][name]["tpot"]
+    return found
+
+
+def without_oldest() -> tuple[float, float]:
+    """Error of the fifth trial's one run of an old vLLM; mean error of the others.
+
+    Both are of new models.
+    """
+    new, old = fifth("mended"), fifth("mended", OLDEST)
+    others = (new["n"] * new["mean"] - old["mean"]) / (new["n"] - 1)
+    return float(old["bias"]), others
+
+
 def span() -> tuple[float, float]:
     """The least and the largest mean error that was made blind of new models."""
     means = [
@@ -77,6 +100,7 @@ def span() -> tuple[float, float]:
             tried("mended", "tpot"),
             third("mended"),
             fourth("mended"),
+            fifth("mended"),
         )
     ]
     return min(means), max(means)
@@ -107,23 +131,28 @@ def held(kind: Kind) -> tuple[int, float]:
 def experts() -> Table:
     """Errors of TPOT by trial: of dense constants, and of the form that was tried."""
     return Table(
-        "Mean error (and bias) of TPOT, four blind trials of mixtures of experts",
+        "Mean error (and bias) of TPOT, five blind trials of mixtures of experts",
         ("trial", "runs", "dense constants", "that trial’s form"),
         [*_rows()],
         notes=(
             "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the "
             "third’s last three, some known; its Kimi-K2.6 has K2.5’s figures); a "
-            "cloud provider (the fourth: cloudrift-ai/deplodock).",
+            "cloud provider (the fourth: cloudrift-ai/deplodock); the fifth, Massed "
+            "Compute, Qwen’s pages on speed (a client alone), and the provider.",
         ),
     )
 
 
 def _rows() -> Iterator[tuple[str, ...]]:
-    """Lines by trial: of new models, and of the last two also of known ones."""
+    """Lines by trial: of new models, and of the last three also of known ones."""
     yield _line(f"first: {_names(SHAPES)}", score("blind", "tpot"), None)
     named = f"second: {_names(LATENT_SHAPES)}"
     yield _line(named, tried("dense", "tpot"), tried("mended", "tpot"))
-    of = {"third": (third, NEW_SHAPES), "fourth": (fourth, UNSEEN_SHAPES)}
+    of = {
+        "third": (third, NEW_SHAPES),
+        "fourth": (fourth, UNSEEN_SHAPES),
+        "fifth": (fifth, fifth_trial.NEW_SHAPES),
+    }
     for trial, (found, models) in of.items():
         for name, said in ((NEW, _names(models)), (KNOWN, KNOWN)):
             both = found("dense", name), found("mended", name)
@@ -132,7 +161,8 @@ def _rows() -> Iterator[tuple[str, ...]]:
 
 def _names(models: Iterable[str]) -> str:
     """Short names of models, in a list."""
-    known = {**SHAPES, **LATENT_SHAPES, **NEW_SHAPES, **UNSEEN_SHAPES}
+    earlier = {**SHAPES, **LATENT_SHAPES, **NEW_SHAPES, **UNSEEN_SHAPES}
+    known = {**earlier, **fifth_trial.NEW_SHAPES}
     return ", ".join(known[name].name for name in models)
 
 
