@@ -115,6 +115,9 @@ def test_a_name_left_out_has_its_error_and_fewer_rows_in_the_plain_band() -> Non
             shares = tried[by]["tpot"][key]
             assert agree([line["plain, TPOT"][:-2], line["book’s, TPOT"][:-2]],
                          [100 * shares[1], 100 * shares[3]])  # fmt: skip
+        if line["book’s, TTFT"] != "–":
+            wide = tried[by]["ttft"][key][3]
+            assert agree([line["book’s, TTFT"][:-2]], [100 * wide])
         public = {r.public for r in dense_rows() if getattr(r, by) == key}
         assert line["book’s, TTFT"] == "–" or True in public
 

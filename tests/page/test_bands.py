@@ -192,3 +192,22 @@ def test_a_table_of_bands_names_controls_and_stays_small() -> None:
         ValueError, match="by must have at most 3,000 settings, got 4,9"
     ):
         BandTable(partial(like, device="large"), ("batch",)).stops((many,))
+
+
+def test_a_setting_has_the_band_of_the_option_and_of_the_stop_that_it_names() -> None:
+    """Every pair of an option and a stop, as what makes the bands is asked for it."""
+    controls = (
+        Choice("kind", "Kind", ("first", "other", "last"), "other"),
+        Slider(quantity("batch"), (1.0, 8.0, 64.0), 8.0),
+    )
+
+    def of(kind: str, batch: float) -> Band:
+        return Band(-0.1, ("last", "other", "first").index(kind) + batch, "runs", 5)
+
+    table = BandTable(of, ("kind", "batch"))
+    made = [*table.bands(controls)]
+    wants = [of(*each) for each in product(("first", "other", "last"), (1, 8, 64))]
+    assert made == wants
+    for index, kind in enumerate(("first", "other", "last")):
+        known = {"kind": float(index), "batch": 8.0}
+        assert table.at(controls, known) == of(kind, 8.0)

@@ -60,9 +60,10 @@ def test_every_choice_costs_what_the_engine_charges() -> None:
         assert known["few_bits_step_s"] == pytest.approx(took)
         assert known["few_bits_gain"] == pytest.approx(before / took)
         assert known["stored_bytes"] == pytest.approx(cost.weight_bytes)
-        held = cost.weight_bytes + 64 * 2048 * cost.kv_bytes_per_token
-        held += working_bytes(64, vocab=shape.vocab)  # as an engine counts
-        assert known["held_bytes"] == pytest.approx(held)
+        for prefix, each in (("wide_", wide), ("", cost)):
+            held = each.weight_bytes + 64 * 2048 * each.kv_bytes_per_token
+            held += working_bytes(64, vocab=shape.vocab)  # as an engine counts
+            assert known[f"{prefix}held_bytes"] == pytest.approx(held)
         assert (known["held"] == 0) == (held > 0.92 * cost.hbm_bytes)
         assert (known["multiplied"] == 0) == (multiplies_in(weights, gpu) != "bf16")
 
