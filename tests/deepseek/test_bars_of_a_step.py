@@ -5,7 +5,11 @@ import pytest
 from llmserve_lab.deepseek.page import charts, figures
 from tests.formula.javascript import evaluate
 
-SETTINGS: tuple[dict[str, float], ...] = ({}, {"gpu_requests": 8.0}, {"context": 16_384.0})
+SETTINGS: tuple[dict[str, float], ...] = (
+    {},
+    {"gpu_requests": 8.0},
+    {"context": 16_384.0},
+)
 TO_MS = 1e3
 
 
