@@ -1,20 +1,29 @@
 """Write the record of the simulations: ``python -m llmserve_lab.capacity``.
 
-About seven minutes on one core.
+About half an hour on one core.
 """
 
 from __future__ import annotations
 
 import json
 
-from llmserve_lab.capacity import budget, headroom, mlperf, pools, runs, triangle
+from llmserve_lab.capacity import (
+    budget,
+    headroom,
+    levers,
+    mlperf,
+    pools,
+    runs,
+    sweep,
+)
 from llmserve_lab.capacity.record import RECORD
 
 
 def written() -> str:
     """The whole record, a run on each line: what changes can be read."""
     found = {
-        "triangle": triangle.traced_all(),
+        "triangle": sweep.traced_all(),
+        "draws": sweep.draws(),
         "scaled": runs.scaled_all(),
         "headroom": headroom.tried(),
         "pools": pools.carried_all(),
@@ -23,6 +32,7 @@ def written() -> str:
         "near": runs.near_all(),
         "mlperf": mlperf.compared(),
         "budget": budget.compared(),
+        "levers": levers.compared(),
     }
     text = json.dumps(found, separators=(",", ":"))
     return text.replace("]],", "]],\n").replace("},", "},\n") + "\n"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llmserve_lab import running_example
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools
 from llmserve_lab.capacity.deployment import hourly
@@ -21,10 +22,12 @@ from llmserve_lab.capacity.group import BLOCK
 from llmserve_lab.capacity.measured import real
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, goodput, points
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.checks import positive
 from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT
+from llmserve_lab.validation.room import requests_that_fit
 
 ANSWERS = 40  # of the step whose times are taken
 ALONE = IterationLoad.of(chunk=1, context=PROMPT + ANSWER // 2).times(ANSWERS)
@@ -77,9 +80,14 @@ def priced(device: str, cost: IterationCost) -> RequestTimes:
 
 
 def room(device: str) -> int:
-    """Usual requests whose caches fit beside the weights."""
-    blocks = pools.cost_of(device).kv_blocks(block_tokens=BLOCK)
-    return blocks // -(-(PROMPT + ANSWER) // BLOCK)
+    """Usual requests that fit beside the weights, by the rule of all pages."""
+    cost = pools.cost_of(device)
+    blocks = -(-(PROMPT + ANSWER) // BLOCK)
+    return requests_that_fit(
+        float(MEMORY_SHARE) * cost.hbm_bytes - cost.weight_bytes,
+        request_bytes=blocks * BLOCK * cost.kv_bytes_per_token,
+        vocab=running_example.model().vocab,
+    )
 
 
 def engine_rate(device: str) -> float:

@@ -36,7 +36,7 @@ def kept(group: Group, *, servers: int | None = None, seconds: float = SECONDS) 
     report = served(
         MeanLengths(asked.prompt, asked.answer),
         (asked.rate or group.best.rate) / number,
-        Pool(group.cost, Chunked(BUDGET)),
+        Pool(group.cost, Chunked(BUDGET), kv_blocks=group.blocks),
         seconds=seconds,
     )
     return ServiceLevel(asked.ttft_s, asked.tpot_s).kept(report)
