@@ -22,6 +22,7 @@ from llmserve_lab.continuous_batching.tuning import saturated
 from llmserve_lab.engine import Chunked, IterationCost, Pool
 
 ROWS = GRAPH_ROWS
+CAPPED_S = 300.0  # of arrivals
 CAPS = (40, 48, 56, 60, 64, 96)  # requests that run at most
 
 
@@ -33,7 +34,7 @@ def pool_of(cost: IterationCost) -> Pool:
 def with_slots(per_s: float, slots: int) -> Kept:
     """What the page's budget keeps of a rate with so many requests running at most."""
     one = Pool(running_example.cost(), Chunked(PAGE_ROWS, slots))
-    return LEVEL.kept(served(LOADS[0], per_s, one))
+    return LEVEL.kept(served(LOADS[0], per_s, one, seconds=CAPPED_S))
 
 
 def most_gained(per_s: float) -> float:

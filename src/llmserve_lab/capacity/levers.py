@@ -35,7 +35,7 @@ def unwaited(device: str) -> Pool:
 
 
 def eight_bits() -> Pool:
-    """The page's replica on an H100 with weights, cache and arithmetic in eight bits."""
+    """The page's replica on an H100 with weights, cache and arithmetic in 8 bits."""
     cost = running_example.served_by(
         running_example.model(), running_example.device(), precision=EIGHT
     )

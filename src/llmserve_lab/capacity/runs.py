@@ -85,7 +85,7 @@ def scaled_all() -> dict[str, Any]:
 def by_default() -> Pool:
     """The replica with vLLM's default limits on an H100, and the cache they leave."""
     one = pool("llama-3.1-8b", "h100-sxm")
-    slots = int(DEFAULT_SEQS)
+    slots = int(float(DEFAULT_SEQS))
     reserved = working_bytes(slots, vocab=running_example.model().vocab)
     blocks = one.cost.kv_blocks(reserved_bytes=reserved)
     return Pool(one.cost, Chunked(DEFAULT_BUDGET, slots), kv_blocks=blocks)

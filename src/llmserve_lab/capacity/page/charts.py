@@ -33,6 +33,7 @@ MONEY = QuantityAxis(q.busy_cost, words="cost, log", domain=(10, 10_000), log=Tr
 KEPT, LATE, SLOW = "keeps both targets", "TTFT missed", "TPOT missed"
 INKS = {KEPT: SERIES[0], LATE: SERIES[2], SLOW: SERIES[1]}
 TARGET = Landmark("TPOT target", q.tpot_target)
+SERVED = Landmark("cost at the goodput", q.busy_cost)
 
 
 def table() -> str:
@@ -91,6 +92,6 @@ def triangle() -> Any:
         .mark_text(align="right", dx=-9, dy=9, color=GREY.css, clip=True, fontSize=12)
         .encode(x=x, y=y, text="said:N")
     )
-    return alt.layer(
-        line, dots, words, *landmarks(TOKEN, "x", "ms", TARGET), height=340
-    )
+    target = landmarks(TOKEN, "x", "ms", TARGET)
+    served = landmarks(MONEY, "y", "cost", SERVED)
+    return alt.layer(line, dots, words, *target, *served, height=340)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import runs
+from llmserve_lab.capacity.triangle import LEVEL, goodput, points
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
@@ -37,6 +38,10 @@ def _backlog() -> float:
 def _apart() -> float:
     known = {"price": PRICE, "answer_gpu_s": ANSWER_S, "new_tokens": TOKENS}
     return float(f.OUTPUT_COST(**known))
+
+
+def _kept() -> str:
+    return f"{goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s):.1f}"
 
 
 predict_cheapest = Question(
@@ -93,8 +98,8 @@ predict_signal = Question(
     name="capacity.predict-signal",
     kind="predict",
     prompt=(
-        "A replica of Llama-3.1-8B on an H100 keeps its targets up to 13.8 requests "
-        "per second. The rate rises from 10 to 40 per second within three minutes. "
+        f"A replica of Llama-3.1-8B on an H100 keeps its targets up to {_kept()} "
+        "requests per second. The rate rises from 10 to 40 per second within three minutes. "
         "Which signal of the server asks for more replicas first?"
     ),
     choices=IN_TIME,

@@ -206,7 +206,7 @@ def signals() -> StaticFigure:
             "GPU-h: GPU-hours rented in the half hour. With 3 from the start nothing "
             "has to start, so there is one bar."
         ),
-        title="With a slow start every signal comes too late",
+        title="With a slow start every signal is late; three from the start are not",
         name="capacity.signals",
     )
 
