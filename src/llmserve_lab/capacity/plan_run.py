@@ -1,8 +1,8 @@
 """The plan beside the engine: random arrivals and lengths, request by request.
 
 A plan is made of means. The engine serves one of its servers' part of the rate, with
-prompts and answers that vary, and counts how many keep the promises. Where it takes more
-servers than the means say, the larger number decides.
+prompts and answers that vary, and counts how many keep the promises. Where it takes
+more servers than the means say, the larger number decides.
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ predict_signal = Question(
     kind="predict",
     prompt=(
         f"A replica of Llama-3.1-8B on an H100 keeps its targets up to {_kept()} "
-        "requests per second. The rate rises from 10 to 40 per second within three minutes. "
+        "requests per second. The rate rises from 10 to 40 per second within three "
+        "minutes. "
         "Which signal of the server asks for more replicas first?"
     ),
     choices=IN_TIME,
