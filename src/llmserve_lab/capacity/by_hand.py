@@ -20,6 +20,7 @@ from llmserve_lab.capacity import pools
 from llmserve_lab.capacity.deployment import hourly
 from llmserve_lab.capacity.group import BLOCK
 from llmserve_lab.capacity.measured import real
+from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, goodput, points
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
@@ -106,8 +107,13 @@ def rent(device: str, rate: float, off: float = 0.0) -> float:
     return int(f.N_REPLICAS(peak_rate=rate, replica_rate=one)) * hourly(device)
 
 
+def over_mean(device: str) -> float:
+    """TPOT of nine in ten over the mean TPOT at the goodput of a GPU, as recorded."""
+    return float(recorded()["levers"]["p90 over mean"][device])
+
+
 def table(rate: float) -> Table:
-    """Table of the sum for each kind of GPU, cheapest first, and the engine beside."""
+    """Table of the sum for each kind of GPU, cheapest first."""
     found = []
     for device in DEVICES:
         one = times_of(device)
@@ -119,10 +125,9 @@ def table(rate: float) -> Table:
             *(f"{1e3 * s:.1f}" for s in (one.fixed_s, one.prompt_s, one.answer_s)),
             f"{room(one.device):,}",
             f"{one.rate(LEVEL.tpot_s):.1f}",
+            f"{one.rate(LEVEL.tpot_s / over_mean(one.device)):.1f}",
             f"{many}",
-            f"{hourly(one.device):.2f}",
             f"{usd:.2f}",
-            f"{engine_rate(one.device):.1f}",
         )
         for usd, many, one in sorted(found, key=lambda each: each[0])
     ]
@@ -132,14 +137,14 @@ def table(rate: float) -> Table:
         "prompt, ms",
         "answer, ms",
         "fit",
-        "/s",
+        "mean, /s",
+        "nine in ten, /s",
         "GPUs",
-        "$ each",
         "$/hour",
-        "engine, /s",
     )
     caption = (
         f"By hand for {rate:.0f} requests/s, cheapest first: times, requests that fit "
-        "into memory, requests/s of one GPU, and the engine's goodput beside it"
+        "into memory, requests/s of one GPU if the mean TPOT keeps the target and if "
+        "that of nine in ten does, GPUs and price by the mean"
     )
     return Table(caption, columns, rows, band=UNSEEN)

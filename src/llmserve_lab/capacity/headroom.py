@@ -22,14 +22,15 @@ from llmserve_lab.page.table import Table
 
 DRAWS = (1, 2, 3)  # seeds of the burst
 METRIC_S = 30.0  # age of a signal that was collected and passed on; none measured it
+TAKEN = {0.0: 21.0, METRIC_S: 13.0}  # targets of the fast start by age of the signal
 # cold start in s, target, replicas in reserve (at least one stands), age of the signal
 TRIED = (
     (runs.FAST_S, 35.0, 1, 0.0),
     (runs.FAST_S, 11.0, 1, 0.0),
     (runs.FAST_S, 35.0, 2, 0.0),
-    (runs.FAST_S, 21.0, 2, 0.0),
-    (runs.FAST_S, 21.0, 2, METRIC_S),
-    (runs.FAST_S, 13.0, 2, METRIC_S),
+    (runs.FAST_S, TAKEN[0.0], 2, 0.0),
+    (runs.FAST_S, TAKEN[0.0], 2, METRIC_S),
+    (runs.FAST_S, TAKEN[METRIC_S], 2, METRIC_S),
     (runs.SLOW_S, 35.0, 1, 0.0),
     (runs.SLOW_S, 35.0, 3, 0.0),
     (runs.SLOW_S, 20.0, 1, 0.0),

@@ -20,7 +20,7 @@ from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.sweep import LONG_S, crossing
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, ROWS, pool, served
-from llmserve_lab.checks import key_of, positive
+from llmserve_lab.checks import positive
 from llmserve_lab.engine import Chunked, Pool
 from llmserve_lab.page.table import Table
 
@@ -66,12 +66,6 @@ def _short(number: float) -> float:
 def stored(name: str) -> Any:
     """What was compared, as recorded."""
     return recorded()["levers"][name]
-
-
-def over_mean(device: str) -> float:
-    """Stored TPOT of nine in ten over the mean."""
-    key_of("device", device, DEVICES)
-    return float(stored(OVER)[device])
 
 
 def cached_gain(share: float = CACHED) -> float:
@@ -130,7 +124,8 @@ def table(rate: float) -> Table:
         )
         for each in rents(rate, waits=True)
     ]
-    columns = ("GPU", "waits, /s", "GPUs", "$/hour", "hidden, /s", "GPUs", "$/hour")
+    waits, hides = ("waits, /s", "GPUs", "$/hour"), ("hidden, /s", "so GPUs", "so $")
+    columns = ("GPU", *waits, *hides)
     caption = (
         f"In the engine, for {rate:.0f} requests/s: goodput of one GPU, GPUs and price "
         "if the GPU waits for the CPU's part of a prompt (left), and if that part is "

@@ -14,6 +14,7 @@ from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, Signal, sca
 from llmserve_lab.capacity.deployment import Candidate, grid
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.loads import asked, ramp
+from llmserve_lab.capacity.pools import LONG_S
 from llmserve_lab.capacity.pools import asked as poisson
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import HOUR_S, MINUTE_S, azure_hour
@@ -139,7 +140,7 @@ def little(rate: float, replicas: int = 1) -> tuple[float, float]:
     """Mean latency on H100s at a rate, and by Little's law requests under way."""
     one = pool("llama-3.1-8b", "h100-sxm")
     several = Pool(one.cost, one.policy, replicas=replicas)
-    report = simulate(poisson(LOADS[0], rate), several)
+    report = simulate(poisson(LOADS[0], rate, LONG_S), several)
     latency_s = float(report.latency_s.mean())
     return latency_s, rate * latency_s
 
