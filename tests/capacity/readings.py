@@ -23,10 +23,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
-    "capacity.predict-cheapest": {
-        "the A100": "leaves it few requests",
-        "the H100": "beaten by the newer GPU",
-    },
     "capacity.predict-fuller": {
         "both equally": "at night and by day",
         "the input token": "shares nothing with others",
@@ -38,11 +34,6 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
-    "capacity.predict-cheapest": (
-        "An A100 costs 1.79 dollars an hour, an H100 3.99, a B200 6.79",
-        "cost least",
-        "nine in ten must keep the two targets",
-    ),
     "capacity.predict-fuller": (
         "ten times as many requests per second as at night",
         "becomes cheaper",
@@ -77,7 +68,6 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
-    "capacity.predict-cheapest": "the B200",
     "capacity.predict-fuller": "the output token",
     "capacity.predict-signal": "requests under way",
 }

@@ -9,7 +9,6 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
 IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests under way")
-CHEAPEST = ("the A100", "the H100", "the B200")
 FULLER = ("both equally", "the output token", "the input token")
 PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
 RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
@@ -44,31 +43,6 @@ def _kept() -> str:
     return f"{goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s):.1f}"
 
 
-predict_cheapest = Question(
-    name="capacity.predict-cheapest",
-    kind="predict",
-    prompt=(
-        "An A100 costs 1.79 dollars an hour, an H100 3.99, a B200 6.79. On which do a "
-        "million requests of Llama-3.1-8B, 1,000 tokens in and 200 out, cost least, if "
-        "nine in ten must keep the two targets above?"
-    ),
-    choices=CHEAPEST,
-    answer=lambda: 2.0,
-    why=lambda: (
-        "On the B200: it serves more than eight times as many requests in time as the "
-        "A100, for less than four times the price."
-    ),
-    hints=(
-        Hint(
-            lambda: 0.0,
-            "Its hour is the cheapest, but a TPOT of 20 ms leaves it few requests.",
-        ),
-        Hint(
-            lambda: 1.0,
-            "It beats the A100 by far, and is beaten by the newer GPU by less.",
-        ),
-    ),
-)
 predict_fuller = Question(
     name="capacity.predict-fuller",
     kind="predict",
