@@ -28,7 +28,7 @@ from llmserve_lab.checks import positive
 from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT
-from llmserve_lab.validation.room import requests_that_fit
+from llmserve_lab.validation.room import library_bytes, requests_that_fit, slot_bytes
 
 ANSWERS = 40  # of the step whose times are taken
 ALONE = IterationLoad.of(chunk=1, context=PROMPT + ANSWER // 2).times(ANSWERS)
@@ -89,6 +89,11 @@ def room(device: str) -> int:
         request_bytes=blocks * BLOCK * cost.kv_bytes_per_token,
         vocab=running_example.model().vocab,
     )
+
+
+def working() -> tuple[float, float]:
+    """Bytes that libraries take of a GPU, and working space of each slot."""
+    return library_bytes(), slot_bytes(running_example.model().vocab)
 
 
 def engine_rate(device: str) -> float:
