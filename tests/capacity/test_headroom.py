@@ -126,7 +126,7 @@ def test_a_cap_on_requests_bounds_the_gap_and_lets_the_others_wait() -> None:
     assert capped.nearest_tpot_s < LEVEL.tpot_s < free.nearest_tpot_s / 2
     assert capped.nearest_ttft_s > 10 * free.nearest_ttft_s
     at = [budget.with_slots(13.0, slots).both for slots in (256, 64, 48)]
-    assert at[2] < 0.8 < 0.9 < at[0] and at[1] == pytest.approx(at[0], abs=0.01)
+    assert at[2] < 0.88 < 0.9 < at[0] and at[1] == pytest.approx(at[0], abs=0.01)
 
 
 def test_no_cap_gains_much() -> None:
