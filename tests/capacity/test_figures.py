@@ -1,5 +1,6 @@
 """What the figures show is what was stored, and nothing of it is impossible."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -154,6 +155,8 @@ def test_the_hour_is_drawn_in_whole_minutes() -> None:
         assert len(line.get_data().values) == whole
     slow, fast = (line.get_data().values for line in panel.patches)
     assert fast.mean() / slow.mean() == pytest.approx(fast.max() / slow.max())
+    (played,) = re.findall(r"\((\d+) s played faster\)", panel.get_xlabel())
+    assert int(played) == pytest.approx(60 * slow.mean() / fast.mean(), abs=0.5)
 
 
 def test_a_cell_of_the_map_is_a_fate_of_the_search() -> None:

@@ -139,9 +139,9 @@ def test_a_median_is_no_reason_of_the_result() -> None:
 
 def test_the_table_prints_the_scores() -> None:
     rows = blind_table.blind().rows
-    assert str(rows[0][3]).startswith("14.1") and str(rows[0][4]) == "+3.3 %"
+    assert str(rows[0][3]).startswith("13.1") and str(rows[0][4]) == "−0.4 %"
     printed = {(str(row[0]), str(row[1])): row for row in rows}
-    for by, found in blind_runs.parts().items():
+    for by, found in blind_runs.parts(rates=True).items():
         for name, each in found.items():
             row = printed[by, name]
             assert str(row[2]) == str(each.n_runs)
@@ -163,3 +163,19 @@ def test_no_digit_of_a_run_was_mistyped(column: str, checked: float) -> None:
     """Sums over the runs, each times its place, as the chosen table had them."""
     found = fsum(i * getattr(run, column) for i, run in enumerate(BLIND_RUNS, 1))
     assert found == pytest.approx(checked, rel=1e-12)
+
+
+def test_errors_of_rates_are_those_of_tokens_per_second() -> None:
+    """Run by run, and of each part of the table; the goals are those of the step."""
+    errors = []
+    for each in blind_runs.blind():
+        made, real = (each.requests / s for s in (each.predicted_s, each.measured_s))
+        assert each.rate_error == pytest.approx(made / real - 1)
+        errors.append(made / real - 1)
+    whole = blind_runs.blind_score(rates=True)
+    assert whole.mean_error == pytest.approx(np.abs(errors).mean())
+    assert whole.bias == pytest.approx(np.mean(errors))
+    for found in blind_runs.parts(rates=True).values():
+        sizes = [(each.bias, each.n_runs) for each in found.values()]
+        total = sum(bias * n for bias, n in sizes) / whole.n_runs
+        assert total == pytest.approx(whole.bias)

@@ -42,7 +42,7 @@ def test_times_stand_under_what_they_are_the_time_of() -> None:
             moving = total(row, MOVED) / bytes_per_s  # GB over TB/s: milliseconds
             working = 1e3 * total(row, WORKED) / flops_per_s
             assert float(row["for bytes (ms)"]) == pytest.approx(moving, abs=0.02)
-            assert float(row["for FLOPs, starts (ms)"]) == pytest.approx(
+            assert float(row["for FLOPs, launches (ms)"]) == pytest.approx(
                 working, abs=0.02
             )
             seen.append(row["part"])
@@ -85,5 +85,5 @@ def test_bytes_and_starts_stand_under_their_own_headings() -> None:
         memory = "read_rate" if "elementwise" in part else "far_rate"
         moving = 1e12 * float(seen[part]["other (GB)"]) / known[memory]
         assert float(seen[part]["for bytes (ms)"]) == pytest.approx(moving, rel=0.005)
-        printed_ms = float(seen[part]["for FLOPs, starts (ms)"])
+        printed_ms = float(seen[part]["for FLOPs, launches (ms)"])
         assert printed_ms == pytest.approx(1e3 * start_s, abs=0.006)

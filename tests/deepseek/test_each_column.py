@@ -11,7 +11,8 @@ from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL
 from llmserve_lab.deepseek.calibration.host_time import GROUPS, leave_one_out
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import blind_runs, decisions
+from llmserve_lab.deepseek.evaluation import blind_runs
+from llmserve_lab.deepseek.evaluation.bands import scored
 from llmserve_lab.deepseek.evaluation.worked_example import PLACE
 from llmserve_lab.deepseek.executed import mla
 from llmserve_lab.deepseek.model.elementwise_kernels import row_traffic
@@ -59,7 +60,11 @@ def test_what_is_taken_of_a_gpu_is_what_the_twin_computes_with() -> None:
         )
         for head, key in groups.items():
             one = twin(setup(key, 72))
-            made = float(one.machine[name]) if name else one.room_bytes()
+            made = (
+                float(one.machine[name])
+                if name
+                else 0.835 * float(one.setup.accelerator.usable_bytes)
+            )
             assert numbers(row[head])[0] == pytest.approx(made / unit, rel=6e-3), row
 
 
@@ -220,7 +225,7 @@ def test_a_pool_s_ratio_is_that_of_the_nodes_of_its_deployment() -> None:
 
 
 def test_the_first_question_s_rates_follow_from_requests_and_what_a_user_sees() -> None:
-    """Twice as fast a user, fewer requests, less of a GPU; brackets by its own size."""
+    """Twice as fast a user, fewer requests, less of a GPU; brackets by the band."""
     table = group.opening()
     *_, fast = table.columns
     speed = numbers(fast)[-1]
@@ -228,7 +233,7 @@ def test_the_first_question_s_rates_follow_from_requests_and_what_a_user_sees() 
         made, low, high = numbers(row["GPU makes"])
         requests, user = int(row["requests"]), float(row["user sees"])
         assert made == pytest.approx(requests * user, rel=0.008)
-        off = decisions.errors_of(int(row["GPUs"]))
+        off = [error for place, error in scored() if place.across]
         assert low == pytest.approx(made * (1 + min(off)), rel=0.01)
         assert high == pytest.approx(made * (1 + max(off)), rel=0.01)
         rate, least, most = numbers(row[fast])
@@ -239,7 +244,7 @@ def test_the_first_question_s_rates_follow_from_requests_and_what_a_user_sees() 
 
 
 def test_scores_of_blind_runs_stand_under_their_names() -> None:
-    errors = {run.run.name: run.error for run in blind_runs.blind()}
+    errors = {run.run.name: run.rate_error for run in blind_runs.blind()}
     first, *parts = rows(blind_table.blind())
     every = [100 * error for error in errors.values()]
     assert (first["by"], first["which"], int(first["runs"])) == ("all", "", len(every))
@@ -252,7 +257,7 @@ def test_scores_of_blind_runs_stand_under_their_names() -> None:
         )
         assert abs(bias) <= size <= abs(worst) + 0.5
     for row in parts:
-        found = blind_runs.parts()[row["by"]][row["which"]]
+        found = blind_runs.parts(rates=True)[row["by"]][row["which"]]
         assert numbers(row["mean error"]) == [
             pytest.approx(100 * found.mean_error, abs=0.051)
         ]

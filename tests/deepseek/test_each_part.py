@@ -8,7 +8,7 @@ import pytest
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, SMALL_BATCHES
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import scored
-from llmserve_lab.deepseek.evaluation.group_size import fits_beside_buffers, rate_with
+from llmserve_lab.deepseek.evaluation.group_size import fits_as_served, rate_with
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page import evidence, group, playground, stills
 from tests.deepseek.twins import twin
@@ -49,7 +49,7 @@ def test_the_readouts_of_a_group_are_those_of_its_faster_schedule(ep: str) -> No
     place, made = setup("h100-sxm", int(ep)), {}
     for way in ("halves", "none"):
         one = twin(place, overlap=way)
-        fits = fits_beside_buffers(one, 4000.0)
+        fits = fits_as_served(one, 4000.0)
         steps = [float(one.step_s(batch=n, context=4000.0)) for n in range(1, fits + 1)]
         most = max(n for n, step in enumerate(steps, 1) if step <= 0.05)
         made[way] = (most / steps[most - 1], most, fits)
@@ -87,17 +87,27 @@ def test_a_point_is_square_where_memory_is_full_and_the_looser_target_lies_highe
     assert shapes.count("square") == full > 0
 
 
-def test_a_block_of_the_cache_is_as_large_as_its_words() -> None:
-    """Heads times width is the number of numbers; grey are heads, green the latent."""
+def test_a_block_of_the_cache_is_as_high_as_its_numbers_are_many() -> None:
+    """All are equally wide; what a label adds or multiplies is the number it ends with.
+
+    Grey are heads, green is the latent.
+    """
     (panel,) = drawn.panels(stills.cached_of_a_token)
-    words = [t.get_text() for t in panel.texts if " × " in t.get_text()]
-    for bar, text in zip(panel.patches, words, strict=True):
-        *_, high, wide, size = numbers(text)
-        assert (bar.get_height(), bar.get_width()) == pytest.approx((high, wide))
-        assert size == high * wide
+    (width,) = {round(bar.get_width(), 9) for bar in panel.patches}
+    assert width > 0
+    sizes = []
+    for bar, label in zip(panel.patches, panel.texts, strict=True):
+        text = label.get_text()
+        *_, first, second, size = numbers(text)
+        assert size == (first * second if "×" in text else first + second)
+        sizes.append((bar.get_height(), size))
+        assert bar.get_x() < label.get_position()[0] < bar.get_x() + width
         assert seen._name(bar.get_facecolor()) == (
             "green" if "latent" in text else "idle"
         )
+    high, many = sizes[0]
+    for height, size in sizes:
+        assert height / high == pytest.approx(size / many)
 
 
 def test_the_blue_gpu_is_the_one_that_all_copies_leave() -> None:

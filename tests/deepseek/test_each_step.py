@@ -111,18 +111,22 @@ def test_each_counter_and_number_of_a_frame_of_latent_attention(form: str) -> No
     said = {
         "query": [D_MODEL, HEADS, TINY.d_head],
         "rotary part": [TINY.d_rope],
-        "keys": [ALL, ALL * UP],
+        "keys": [ALL, OLD, OLD * UP],
         "turned query": [TINY.d_latent, TINY.d_rope],
-        "result": [*([] if plain else [HEADS]), BOTH, differ["plain form"], 0,
-                   differ["absorbed form"], alike],
+        "result": [*([] if plain else [HEADS]), BOTH * OLD // ALL,
+                   differ["plain form"], 0, differ["absorbed form"], alike],
     }  # fmt: skip
     first = [OLD, TINY.d_latent, TINY.d_rope, D_MODEL]
     assert numbers(log.frames[0].sentence) == first
     labels = [each.label for each in figure.counters]
-    assert labels == ["numbers of keys and values made", "FLOPs that differ, so far"]
+    assert labels == [
+        "keys and values of cached tokens: numbers made",
+        "FLOPs that differ, so far",
+    ]
     for at, frame in enumerate(log.frames):
         name = new_in(log, at) if at else ""
-        made += prod(SHAPES[name]) if name in ("keys", "values") else 0
+        again = name in ("keys", "values")  # of old tokens, as are the FLOPs beside it
+        made += prod(SHAPES[name]) * OLD // ALL if again else 0
         spent += OLD * UP if name == "keys" else 0
         last = "result" if plain else "mixed latents"
         spent += PAIRS[form] if name == last else 0

@@ -2,7 +2,6 @@
 
 import re
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -141,13 +140,18 @@ def test_launches_are_drawn_apart_from_what_is_moved() -> None:
 
 
 @pytest.mark.long
-def test_the_goal_of_the_groups_is_a_group_that_memory_limits() -> None:
+def test_the_goal_of_the_groups_is_the_smallest_that_makes_nearly_the_most() -> None:
+    """By the rates of the figure: it makes a tenth less at most, a smaller one half."""
     figure = group.group_size()
     assert figure.goal is not None
-    met = {
-        ep: figure.goal.met(figure.values(ep_at=ep)) for ep in group.GROUPS if ep != "8"
-    }
-    assert [ep for ep, reached in met.items() if reached] == ["16"]
+    seen = {ep: figure.values(ep_at=ep) for ep in group.GROUPS if ep != "8"}
+    (goal,) = [ep for ep, values in seen.items() if figure.goal.met(values)]
+    made = {int(ep): float(v["gpu_tokens_per_s"]) for ep, v in seen.items()}
+    most = max(made.values())
+    assert min(ep for ep, rate in made.items() if rate > 0.9 * most) == int(goal)
+    assert all(rate < most / 2 for ep, rate in made.items() if ep < int(goal))
+    for other in ({"target": "33 ms"}, {"device": "GB200 NVL72"}):
+        assert not figure.goal.met(figure.values(ep_at=goal, **other))
 
 
 def test_what_a_gpu_can_do_is_in_the_unit_of_its_row() -> None:
@@ -168,7 +172,7 @@ def test_what_a_gpu_can_do_is_in_the_unit_of_its_row() -> None:
             assert number == pytest.approx(float(peak[at]), rel=5e-3), what
     taken = [float(str(row[2]).replace(",", "")) for row in rows]
     most = [float(str(row[1]).replace(",", "")) for row in rows]
-    assert taken[0] / most[0] == pytest.approx(0.9, rel=5e-3)  # of the memory
+    assert taken[0] / most[0] == pytest.approx(0.835, rel=5e-3)  # of the memory
     assert all(less <= more for less, more in zip(taken, most, strict=True))
 
 
@@ -206,26 +210,6 @@ def test_a_part_of_the_bench_is_the_part_it_is_called() -> None:
     for words, part in both.items():
         assert bars[words] == pytest.approx(block[part], rel=1e-3), words
     assert sum(bars.values()) == pytest.approx(sum(block.values()), rel=1e-3)
-
-
-def test_a_part_of_the_cached_vector_bears_its_own_width() -> None:
-    """The numbers in the last block: each stands in the part of that many units."""
-    (panel,) = drawn.panels(stills.cached_of_a_token)
-    cached = panel.patches[-1]
-    (cut,) = (each.get_segments()[0][0][0] for each in panel.collections)
-    ends = (cached.get_x(), cut, cached.get_x() + cached.get_width())
-    widths = {
-        int(text.get_text()): next(
-            end - start
-            for start, end in pairwise(ends)
-            if start <= text.get_position()[0] <= end
-        )
-        for text in panel.texts
-        if text.get_text().isdigit()
-    }
-    assert len(widths) == 2
-    for number, width in widths.items():
-        assert width == pytest.approx(number)
 
 
 def test_copies_have_the_colour_that_the_sentence_gives_them() -> None:

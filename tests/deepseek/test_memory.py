@@ -1,65 +1,76 @@
-"""What fits beside weights, tables and buffers, added up again."""
+"""What fits beside weights in a decode server's share of memory, added up again."""
 
 import pytest
 
-from llmserve_lab.deepseek.evaluation import decisions
+from llmserve_lab.catalog.evidence.servers import SGLANG_DECODE_SHARE
+from llmserve_lab.deepseek.evaluation import blind_runs, decisions
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.group_size import (
-    HALF,
+    ROWS,
     buffer_bytes,
-    fits_beside_buffers,
-    rows_sent,
+    fits_as_served,
+    served_bytes,
+    squeezed,
+    weights_bytes,
 )
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page import group
 from tests.deepseek.twins import twin
 
-
-def test_the_opening_s_requests_are_those_that_fit() -> None:
-    """Weights, tables in two bytes, buffers and caches, added up again."""
-    for ep, least in ((32, 230), (72, 256), (144, 256)):
-        place = setup("h100-sxm", ep)
-        made = twin(place)
-        tables = 2 * 129_280 * 7168
-        # every row of a half for each of 288 experts, sent and received, all twice
-        buffers = 288 * HALF * 4 * (2 * 7168 + 16)
-        assert buffers == buffer_bytes(made)
-        held = made.resident_bytes() + tables + buffers
-        held += 288 * 4 * (2 * 7168 + 16) * max(0, least // 2 - HALF)
-        assert held + least * 2000 * 70_272 <= made.room_bytes()
-        fits = fits_beside_buffers(made, 2000.0)
-        assert group.fixed_batch(ep)[1] == least == min(256, fits)
+TABLES = 2 * 129_280 * 7168  # embedding table and LM head, the second byte of each
+EXPERT = 58 * 3 * 7168 * 2048  # one expert in all layers that have them
 
 
-def test_every_row_of_what_fits_has_a_place_in_the_buffers() -> None:
-    """All that a GPU holds, added up again: what fits does, one request more does not.
-
-    In halves a dispatch carries half of the rows, in one batch all of them.
-    """
-    tables, fitting = 2 * 129_280 * 7168, {}
-    for way, share in (("halves", 2), ("none", 1)):
-        made = twin(worked.PLACE, overlap=way)
-        fitting[way] = fits_beside_buffers(made, 2000.0)
-        held = []
-        for requests in (fitting[way], fitting[way] + 1):
-            rows = max(HALF, -(-requests // share))
-            assert rows_sent(made, requests) <= rows
-            places = 288 * rows * 4 * (2 * 7168 + 16)
-            assert buffer_bytes(made, rows) == places
-            held.append(made.resident_bytes() + tables + places)
-            held[-1] += requests * 2000 * 70_272
-        assert held[0] <= made.room_bytes() < held[1]
-    assert fitting["none"] < fitting["halves"] < made.batch_fits(2000.0)
+@pytest.mark.parametrize(("ep", "least"), [(32, 206), (72, 256), (144, 256)])
+def test_the_opening_s_requests_are_those_that_fit(ep: int, least: int) -> None:
+    made = twin(setup("h100-sxm", ep))
+    fits = fits_as_served(made, 2000.0)
+    held = made.resident_bytes() + TABLES
+    share = 0.835 * 79.18 * 2**30  # as the driver of an H100 reports it
+    assert held + fits * 2000 * 70_272 <= share < held + (fits + 1) * 2000 * 70_272
+    assert group.fixed_batch(ep)[1] == least == min(256, fits)
 
 
-def test_buffers_for_fewer_rows_leave_room_for_more_requests() -> None:
-    """Small groups send few rows; a row that is kept in vain costs 16.5 MB."""
-    for made in decisions.twins(16):
-        fits = [fits_beside_buffers(made, 4000.0, least_rows=n) for n in (1, 64, HALF)]
-        assert fits == sorted(fits, reverse=True) and fits[0] > fits[-1]
-        rows = rows_sent(made, fits[0])
-        assert fits_beside_buffers(made, 4000.0, least_rows=rows) == fits[0]
-        spare = (HALF - rows) * 288 * 4 * (2 * 7168 + 16) / (4000 * 70_272)
-        assert fits[0] - fits[-1] == pytest.approx(spare, abs=1)
-    with pytest.raises(ValueError, match="least_rows must be at least 1, got 0"):
-        fits_beside_buffers(made, 4000.0, least_rows=0)
+def test_what_a_server_leaves_free_holds_its_buffers_and_more() -> None:
+    """Every row for each of 288 experts, sent and received, all twice."""
+    made = twin(worked.PLACE)
+    assert buffer_bytes(made) == 288 * ROWS * 4 * (2 * 7168 + 16)
+    free = float(worked.PLACE.accelerator.usable_bytes) - served_bytes(made)
+    second_u = 61 * 512 * 128 * (128 + 128) * 2  # a copy of U in BF16
+    assert buffer_bytes(made, 2 * ROWS) + second_u < 0.5 * free
+    assert served_bytes(made) < made.room_bytes()
+
+
+def test_with_few_gpus_memory_is_nearly_full_of_weights() -> None:
+    """Eighteen experts and the shared one: a fifth of what a larger group serves."""
+    few, many = (fits_as_served(decisions.twins(ep)[1], 4000.0) for ep in (16, 72))
+    assert few < many / 5
+    less = decisions.twins(16, n_redundant=0)[1]
+    assert weights_bytes(decisions.twins(16)[1]) - weights_bytes(less) == 2 * EXPERT
+    assert fits_as_served(decisions.twins(8)[1], 4000.0) == 0
+
+
+def test_caches_in_fp8_double_what_fits() -> None:
+    for ep in (16, 72):
+        wide, narrow = decisions.twins(ep)[1], decisions.twins(ep, cache="fp8")[1]
+        fits = [fits_as_served(each, 4000.0) for each in (wide, narrow)]
+        assert fits[1] in (2 * fits[0], 2 * fits[0] + 1)
+
+
+def test_the_farthest_run_fits_only_if_all_is_squeezed() -> None:
+    """Its tokens, at two bytes a number and at one, beside one copy of each expert."""
+    on_h100 = [each for each in blind_runs.blind() if "h100-" in each.run.name]
+    far = max(on_h100, key=lambda each: each.rate_error)
+    found = squeezed(far)
+    tokens = far.requests * far.context
+    assert found.cache_bytes == pytest.approx(tokens * 70_272)
+    assert found.squeezed_bytes == pytest.approx(tokens * 70_272 / 2)
+    one = twin(setup("h100-sxm", 16))
+    usable = float(one.setup.accelerator.usable_bytes)
+    held = one.resident_bytes() + TABLES
+    lean = held - 2 * EXPERT + found.squeezed_bytes
+    assert found.share == pytest.approx(lean / usable) == pytest.approx(0.847, abs=1e-3)
+    # Neither change alone would do, even in nine tenths of the memory.
+    assert held + found.squeezed_bytes > 0.9 * usable
+    assert held - 2 * EXPERT + found.cache_bytes > 0.9 * usable
+    assert float(SGLANG_DECODE_SHARE) < found.share < 0.9

@@ -22,6 +22,7 @@ from llmserve_lab.deepseek.executed.overlap import (
     layer_times,
 )
 from llmserve_lab.deepseek.model.assumptions import Overlap
+from llmserve_lab.deepseek.page import budget
 from llmserve_lab.deepseek.page import overlap as page
 
 times = st.floats(1e-5, 1e-2)
@@ -155,3 +156,37 @@ def test_what_is_sent_is_drawn_in_the_lane_of_the_network() -> None:
         sent = {page.SHORT[each] for each in SENT.values()}
         assert lanes["network"] - {""} == sent
         assert lanes["GPU"] - {""} == set(page.SHORT.values()) - sent
+
+
+def test_what_two_halves_repeat_is_what_a_step_costs_without_requests() -> None:
+    """Parts of the budget of one batch: weights read, kernels launched, starts."""
+    found, rows = worked.break_even(), {name: row for name, *row in budget.parts()}
+    known = budget.known()
+    weights = [float(row[1]) for row in budget.parts() if row[1] != budget.NONE]
+    assert found.reading == pytest.approx(
+        1e12 * sum(weights) / float(known["read_rate"]), rel=1e-3
+    )
+    starts = [
+        float(rows[name][-2])
+        for name in ("attention, elementwise", "experts, elementwise", "all-to-alls")
+    ]
+    assert found.launches == pytest.approx(sum(starts[:2]), abs=0.011)
+    assert found.starts == pytest.approx(starts[2], abs=0.006)
+    assert found.repeated == found.reading + found.launches + found.starts
+    # What a request sends: eight copies of 21,728 bytes in 58 layers, eight of nine
+    # through the port, from the busiest GPU.
+    sent = 8 * 21_728 * 58 * 8 / 9 / float(known["balancedness"])
+    assert found.wire == pytest.approx(1e3 * sent / float(known["far_rate"]))
+
+
+def test_the_break_even_by_hand_is_near_that_of_the_twin() -> None:
+    """At it, hiding saves as much as the second half repeats; it leads to the model."""
+    found = worked.break_even()
+    saved = found.requests * found.wire * (1 - found.slowdown)
+    assert saved == pytest.approx(found.repeated)
+    assert abs(found.requests - worked.fewest()) < 6
+    gained = [
+        worked.step_ms(n, "none") - worked.step_ms(n, "halves")
+        for n in (round(0.8 * found.requests), round(1.2 * found.requests))
+    ]
+    assert gained[0] < 0 < gained[1]

@@ -46,6 +46,7 @@ def test_the_answer_is_the_twins() -> None:
         balancedness=1.0,
         n_draft=1,
         accepted=1.5,
+        usable_memory=0.835,
     )
     rate = float(place.gpu_tokens_per_s(batch=128, context=4000))
     assert f"{plain(rate)} from a GPU" in html
@@ -67,7 +68,7 @@ def test_a_slower_network_makes_fewer_tokens() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_gpus": 8}, "weights must fit in 77 GB"),
+        ({"n_gpus": 8}, "weights must fit in 71 GB"),
         ({"balance": 0}, "balancedness must be a share"),
     ],
 )

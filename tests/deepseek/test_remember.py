@@ -8,7 +8,7 @@ from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import caveats
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
-from llmserve_lab.deepseek.evaluation.group_size import fits_beside_buffers, served
+from llmserve_lab.deepseek.evaluation.group_size import fits_as_served, served
 from llmserve_lab.deepseek.executed.mla import execute
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.page import group
@@ -87,7 +87,7 @@ def test_what_is_served_fits_and_keeps_its_target() -> None:
                     step_s = float(place.step_s(batch=found.batch, context=tokens))
                     assert step_s <= tpot_s * (1 + 1e-9)
                     assert found.batch <= found.fits
-                    assert found.fits == fits_beside_buffers(place, tokens)
+                    assert found.fits == fits_as_served(place, tokens)
                     assert found.fits < float(place.batch_fits(tokens))
 
 
@@ -130,7 +130,7 @@ def searched(ep: int, tpot_s: float, error: float) -> float:
     best = 0.0
     for way in ("halves", "none"):
         place = twin(setup("h100-sxm", ep), overlap=way)
-        fits = fits_beside_buffers(place, 4000.0)
+        fits = fits_as_served(place, 4000.0)
         batches = np.arange(1, fits + 1)
         real = np.asarray(place.step_s(batch=batches, context=4000)) / (1 + error)
         kept = real <= tpot_s

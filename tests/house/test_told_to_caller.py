@@ -29,7 +29,6 @@ from llmserve_lab.continuous_batching.machine import DECODES
 from llmserve_lab.continuous_batching.tuning import longest_s
 from llmserve_lab.deepseek.calibration.host_time import fit_host
 from llmserve_lab.deepseek.defaults import book_assumptions as assumed
-from llmserve_lab.deepseek.evaluation.decisions import range_by_size
 from llmserve_lab.deepseek.evaluation.group_size import rate_with
 from llmserve_lab.deepseek.page.controls import twin
 from llmserve_lab.disaggregation.goodput import HANDS, WAYS, rate_kept, served_best
@@ -144,7 +143,10 @@ WRONG: dict[str, tuple[str, Call]] = {
         "error",
         lambda: rate_with("h100-sxm", 8, context=1.0, tpot_s=0.05, error=-1),
     ),
-    "less than a token": ("context", lambda: range_by_size(32, 0.5, 0.05)),
+    "less than a token": (
+        "context",
+        lambda: rate_with("h100-sxm", 32, context=0.5, tpot_s=0.05, error=0.0),
+    ),
     "a GPU that was not rented": ("device", lambda: rent("x", 40.0)),
     "a third side of a weight": ("axis", lambda: weight("paired", "o_proj", 2)),
     "a step that is none": ("name", lambda: step("paired", "x")),

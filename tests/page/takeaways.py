@@ -46,8 +46,8 @@ KEPT: dict[str, list[str]] = {
         (
             "‘larger group’ ‘strict with’ ‘with dt_ctx’ dt_ctx dt_n_gpus dt_ep32 "
             "dt_more100 ‘more each’ dt_t100 dt_more33 ‘more at’ dt_t33 "
-            "dt_target dt_more50 ‘more or’ dt_lost50 ‘less An’ ‘grows when’ "
-            "dt_at72 dt_range72 dt_size72"
+            "dt_target ‘grows when’ "
+            "dt_at72 dt_range72"
         ),
     ],
     "disaggregation": [

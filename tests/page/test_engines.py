@@ -29,6 +29,7 @@ SGLANG = {
     "--cuda-graph-bs",
     "--deepep-mode",
     "--disaggregation-mode",
+    "--disaggregation-transfer-backend",
     "--dist-init-addr",
     "--dp-size",
     "--enable-deepep-moe",

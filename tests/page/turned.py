@@ -13,7 +13,6 @@ TITLES: dict[str, str] = {
     "continuous_batching.blocks_run_out": "‘No block’",
     "continuous_batching.chunk_from_target": "‘further a’ ‘fewer rows’",
     "continuous_batching.mixed_iterations": "‘fewer rows’",
-    "deepseek.group_size": "‘more than’",
     "deepseek.two_batches": "‘with many’ ‘many requests’ ‘with few’ ‘few they’",
     "disaggregation.goodput": "‘most’",
     "disaggregation.promises": "‘strict promise’ ‘more than’",

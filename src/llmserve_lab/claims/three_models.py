@@ -161,9 +161,3 @@ def _ms(seconds: float) -> str:
 def within() -> str:
     """How near free overlap comes to measured groups in two halves, in words."""
     return comparison.band_words("free")
-
-
-def wide_tokens_per_s() -> float:
-    """Tokens/s of a GPU in a group of 96 H100s at 50 ms, overlapped for free."""
-    gpu = comparison.DEVICES[0]
-    return comparison.whole(gpu, comparison.TIGHT_S).gpu_tokens_per_s

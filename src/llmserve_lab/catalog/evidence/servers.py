@@ -85,6 +85,15 @@ MEMORY_SHARE = Cited(
     "convention",
     "the published logs, vLLM 0.11.0 to 0.19.0: --gpu-memory-utilization 0.9",
 )
+# What weights and caches may take in a decode group over DeepEP; its buffers, graphs
+# and intermediate results lie outside. The first published command had 0.846
+# (sgl-project/sglang, issue 6017); two nodes with drafts had 0.8 (issue 7998).
+SGLANG_DECODE_SHARE = Cited(
+    0.835,
+    "dimensionless",
+    "convention",
+    "NVIDIA Dynamo, DeepSeek-R1 on H100s by SGLang: --mem-fraction-static of decode",
+)
 # What --gpu-memory-utilization is where it is not given.
 VLLM_MEMORY_SHARE = Cited(
     0.92, "dimensionless", "convention", "vLLM 0.33.0, vllm/config/cache.py"

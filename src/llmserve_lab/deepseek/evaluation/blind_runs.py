@@ -20,7 +20,6 @@ from llmserve_lab.deepseek.evaluation.decode_scores import Predicted, prediction
 from llmserve_lab.deepseek.evaluation.predictions import Score, score
 
 GOAL, GOAL_BIAS = 0.15, 0.05  # of the step: the mean error, and the size of the bias
-EARLIER = 61  # runs of the suite, of which a mean error of an earlier form was known
 FEW, MANY = 32, 128  # requests of clients on a GPU
 
 
@@ -30,23 +29,27 @@ def blind() -> tuple[Predicted, ...]:
     return predictions(book_assumptions(), BLIND_RUNS)
 
 
-def blind_score() -> Score:
-    """Errors of the step, of all runs together."""
-    return of(blind())
+def blind_score(*, rates: bool = False) -> Score:
+    """Errors of the step, or of the rate that it gives, of all runs together."""
+    return of(blind(), rates=rates)
 
 
-def of(runs: Iterable[Predicted]) -> Score:
-    """Errors of the step of some of the runs."""
-    return score("blind", (each.error for each in runs))
+def of(runs: Iterable[Predicted], *, rates: bool = False) -> Score:
+    """Errors of the step, or of the rate, of some of the runs."""
+    return score("blind", (r.rate_error if rates else r.error for r in runs))
 
 
-def parts() -> dict[str, dict[str, Score]]:
+def parts(*, rates: bool = False) -> dict[str, dict[str, Score]]:
     """Scores apart by one setting after the other, from few requests to many."""
+    keys: dict[str, Callable[[DecodeRun], str]] = {
+        "GPU": lambda run: accelerator(run.accelerator).name.split()[0],
+        "engine": lambda run: run.engine,
+        "weights": lambda run: run.precision,
+        "requests on a GPU": _load,
+    }
     return {
-        "GPU": _apart(lambda run: accelerator(run.accelerator).name.split()[0]),
-        "engine": _apart(lambda run: run.engine),
-        "weights": _apart(lambda run: run.precision),
-        "requests on a GPU": _apart(_load),
+        by: {name: of(runs, rates=rates) for name, runs in _apart(key).items()}
+        for by, key in keys.items()
     }
 
 
@@ -57,11 +60,11 @@ def _load(run: DecodeRun) -> str:
     return f"{FEW} to {MANY}" if few else f"{MANY} and more"
 
 
-def _apart(key: Callable[[DecodeRun], str]) -> dict[str, Score]:
+def _apart(key: Callable[[DecodeRun], str]) -> dict[str, list[Predicted]]:
     found = dict[str, list[Predicted]]()
     for each in sorted(blind(), key=lambda each: each.run.requests_per_gpu):
         found.setdefault(key(each.run), []).append(each)
-    return {name: of(runs) for name, runs in found.items()}
+    return found
 
 
 def farthest() -> Predicted:

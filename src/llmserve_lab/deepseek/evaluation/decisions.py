@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,7 @@ from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, alike
 from llmserve_lab.deepseek.evaluation.group_size import (
     WAYS,
-    fits_beside_buffers,
-    rate_with,
+    fits_as_served,
 )
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -32,9 +32,9 @@ SMALL, LARGE = 16, 72  # GPUs of groups across nodes: none between these was mea
 POINTS, FAR = 20_001, 12.0  # of the integral over the largest of some normal loads
 
 
-def twins(ep: int, **changes: float) -> tuple[Twin, ...]:
+def twins(ep: int, **changes: Any) -> tuple[Twin, ...]:
     """The twin of a group of H100s, in both schedules."""
-    known = replace(book_assumptions(), **changes)  # type: ignore[arg-type]
+    known = replace(book_assumptions(), **changes)
     return tuple(
         Twin(setup=setup(DEVICE, ep), assumptions=replace(known, overlap=way))
         for way in WAYS
@@ -83,28 +83,36 @@ def errors_by_size(*, large: bool) -> tuple[float, ...]:
     return tuple(sorted(chosen))
 
 
-def errors_of(ep: int) -> tuple[float, ...]:
-    """Errors of the steps of groups of its size; of all between the measured sizes."""
-    small, large = (errors_by_size(large=each) for each in (False, True))
-    return large if ep >= LARGE else small if ep <= SMALL else small + large
-
-
-def range_by_size(ep: int, context: float, tpot_s: float) -> tuple[float, float]:
-    """Tokens/s of an H100 at a target, from least to most, by the runs of its size."""
-    at = {"context": context, "tpot_s": tpot_s}
-    made = [rate_with(DEVICE, ep, **at, error=error) for error in errors_of(ep)]
-    return min(made), max(made)
-
-
-def rate_at(ep: int, context: float, tpot_s: float, **changes: float) -> float:
+def rate_at(ep: int, context: float, tpot_s: float, **changes: Any) -> float:
     """Tokens/s of an H100 at a target, with other assumptions; 0 if none fits."""
     found = []
     for twin in twins(ep, **changes):
-        fits = fits_beside_buffers(twin, context)
+        fits = fits_as_served(twin, context)
         batch = min(fits, twin.batch_at(1 / tpot_s, context=context))
         if batch:
             found.append(float(twin.gpu_tokens_per_s(batch=batch, context=context)))
     return max(found, default=0.0)
+
+
+def smallest_near_best(
+    sizes: tuple[int, ...],
+    context: float,
+    tpot_s: float,
+    *,
+    within: float,
+    **changes: Any,
+) -> int:
+    """Smallest group of H100s that is predicted as fast as the best, but for an error.
+
+    Rates closer than the predictions miss are a tie, and a group stops as a whole
+    when a node fails: the smallest loses least. ``changes`` are of the assumptions.
+
+    Raises:
+        ValueError: no group keeps the target.
+    """
+    rates = {ep: rate_at(ep, context, tpot_s, **changes) for ep in sizes}
+    best = positive("max(rates)", max(rates.values()))
+    return min(ep for ep, rate in rates.items() if rate * (1 + within) >= best)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,11 @@ class Predicted:
         return self.predicted_s / self.measured_s - 1
 
     @property
+    def rate_error(self) -> float:
+        """How far the predicted rate is above the measured one, as a share of it."""
+        return self.measured_s / self.predicted_s - 1
+
+    @property
     def status(self) -> Kind:
         """Seen, calibrated or blind."""
         return self.run.status.kind

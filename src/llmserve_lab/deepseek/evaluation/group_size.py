@@ -2,8 +2,8 @@
 
 For each group the largest batch is taken that fits into memory and keeps the time per
 output token (TPOT), in the faster of the two schedules; where even one request does not
-fit, or is too slow, there is nothing. What fits is what fits beside weights, tables in
-BF16 and the buffers of the communication library.
+fit, or is too slow, there is nothing. Weights and caches share what a published decode
+server on H100s gives them.
 
 The error of a step at a given batch is not the error of the rate at a given target: if
 steps are shorter than predicted, the target admits a larger batch as well. So both ends
@@ -15,9 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from llmserve_lab.checks import at_least, positive, whole
+from llmserve_lab.catalog.evidence.servers import SGLANG_DECODE_SHARE
+from llmserve_lab.checks import at_least, positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import HOW, DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.decode_scores import Predicted
 from llmserve_lab.deepseek.model.assumptions import Overlap
 from llmserve_lab.deepseek.model.setup import Setup, setup
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -49,17 +51,12 @@ class ServedGroup:
         return self.batch == self.fits
 
 
-HALF = 128  # rows that SGLang makes room for, if it is not told another number
+ROWS = 128  # that SGLang makes room for, if it is not told another number
 BUFFERS = 4  # to send and to receive, each twice, for two steps in flight
 CONTROL_BYTES = 16  # beside each row
 
 
-def rows_sent(twin: Twin, requests: int) -> int:
-    """Rows of a GPU that one dispatch carries: those of a batch in flight."""
-    return -(-requests // twin.n_batches)
-
-
-def buffer_bytes(twin: Twin, rows: int = HALF) -> float:
+def buffer_bytes(twin: Twin, rows: int = ROWS) -> float:
     """Bytes that DeepEP's low-latency buffers take on each GPU.
 
     Each holds every row of a dispatch for every expert of the group, copies included,
@@ -70,28 +67,27 @@ def buffer_bytes(twin: Twin, rows: int = HALF) -> float:
     return float(BUFFERS * experts * rows * (2 * place.model.d_model + CONTROL_BYTES))
 
 
-def fits_beside_buffers(twin: Twin, context: float, *, least_rows: int = HALF) -> int:
-    """Requests that fit beside weights, tables in BF16, and buffers for their rows.
+def served_bytes(twin: Twin) -> float:
+    """Bytes of a GPU's memory that a decode server gives to weights and caches.
 
-    Buffers are made for ``least_rows`` rows, or for more if a dispatch carries more.
-    Activations and CUDA graphs take more, and are not counted here either.
-
-    Raises:
-        ValueError: ``least_rows`` is below one row.
+    The rest is for buffers of the communication library, CUDA graphs and results.
     """
-    whole(least_rows=least_rows)
-    tables = 2 * float(twin.shape["table_params"])  # one more byte of each parameter
-    room = twin.room_bytes() - twin.resident_bytes() - tables
+    usable = float(twin.setup.accelerator.usable_bytes)
+    return usable * float(SGLANG_DECODE_SHARE)
+
+
+def weights_bytes(twin: Twin) -> float:
+    """Bytes of the weights on a GPU as they are published.
+
+    Embedding table and LM head are in BF16, one byte more of each parameter.
+    """
+    return twin.resident_bytes() + 2 * float(twin.shape["table_params"])
+
+
+def fits_as_served(twin: Twin, context: float) -> int:
+    """Requests whose caches fit beside the weights in a decode server's share."""
     request = context * float(twin.shape["kv_bytes_per_token"])
-
-    def spare(requests: int) -> float:
-        rows = max(least_rows, rows_sent(twin, requests))
-        return room - buffer_bytes(twin, rows) - requests * request
-
-    found = max(0, int(room // request))
-    while found and spare(found) < 0:
-        found -= 1
-    return found
+    return max(0, int((served_bytes(twin) - weights_bytes(twin)) // request))
 
 
 @cache
@@ -140,7 +136,7 @@ def _best(
     for overlap in WAYS:
         assumed = replace(book_assumptions(), overlap=overlap)
         twin = Twin(setup=place, assumptions=assumed)
-        fits = fits_beside_buffers(twin, context)
+        fits = fits_as_served(twin, context)
         slowest = 1 / (tpot_s * (1 + error))  # tokens/s of a user, by the twin
         batch = min(fits, twin.batch_at(slowest, context=context))
         if batch:
@@ -165,3 +161,30 @@ def _carried(step: Band, rate: float, ends: list[float]) -> ErrorBand:
     if not low:
         return UNKNOWN
     return replace(step, low=rate / high - 1, high=rate / low - 1, how=CARRIED)
+
+
+@dataclass(frozen=True)
+class Squeezed:
+    """What a run held on a GPU, and what it takes to fit: bytes, and a share of memory.
+
+    ``share`` is that of caches in FP8 and weights without redundant experts.
+    """
+
+    cache_bytes: float
+    squeezed_bytes: float
+    share: float
+
+
+def squeezed(run: Predicted) -> Squeezed:
+    """Caches of a decode worker in BF16 and in FP8, and the least share for it all."""
+    place = setup(run.run.accelerator, run.run.ep)
+    lean = replace(book_assumptions(), cache="fp8", n_redundant=0)
+    usual, least = (
+        Twin(setup=place, assumptions=each) for each in (book_assumptions(), lean)
+    )
+    tokens = run.requests * run.context
+    wide, narrow = (
+        tokens * float(twin.shape["kv_bytes_per_token"]) for twin in (usual, least)
+    )
+    memory = float(place.accelerator.usable_bytes)
+    return Squeezed(wide, narrow, (weights_bytes(least) + narrow) / memory)

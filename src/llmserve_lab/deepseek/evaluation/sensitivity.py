@@ -48,7 +48,7 @@ def changes() -> Mapping[str, dict[str, Any]]:
             "combine in FP8": {"combine": "fp8"},
             "GEMMs in BF16": {"gemm": "bf16"},
             "attention in FP8": {"attention": "fp8"},
-            "cache in FP8": {"cache": "fp8"},
+            "cache in FP8, as many requests": {"cache": "fp8"},
             "embedding table read": {"embedding_table_read": True},
             "a sharp roofline": {"roofline": "sharp"},
             "nothing between GEMMs": {"elementwise": False},

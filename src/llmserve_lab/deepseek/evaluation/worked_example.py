@@ -7,6 +7,7 @@ from functools import cache
 
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.executed.overlap import LayerTimes, layer_times
+from llmserve_lab.deepseek.formulas import FLIGHT_S
 from llmserve_lab.deepseek.model.assumptions import Overlap
 from llmserve_lab.deepseek.model.setup import SETUPS
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -30,6 +31,61 @@ def step_ms(requests: int, overlap: Overlap) -> float:
 def fewest() -> int:
     """Requests on a GPU from which two halves are faster than one batch."""
     return next(n for n in range(1, MANY) if step_ms(n, "halves") < step_ms(n, "none"))
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """Two halves against one batch, by hand: what a half repeats, what it can hide.
+
+    Milliseconds; ``wire`` is of one request on a GPU, ``slowdown`` what hiding costs.
+    """
+
+    reading: float
+    launches: float
+    starts: float
+    wire: float
+    slowdown: float
+
+    @property
+    def repeated(self) -> float:
+        """What the second half does once more, with however few requests."""
+        return self.reading + self.launches + self.starts
+
+    @property
+    def requests(self) -> float:
+        """Requests on a GPU whose hidden time pays for what is repeated."""
+        return self.repeated / (self.wire * (1 - self.slowdown))
+
+
+def break_even() -> BreakEven:
+    """What the standing example repeats in two halves, and hides for each request."""
+    one = twin("none")
+    known = one.settled(one.arguments(batch=1.0, context=float(CONTEXT)))
+    names = ("mla_params", "other_params")  # one byte each, as all weights
+    held = float(known["local_experts"]) + float(known["n_shared"])
+    read = sum(float(known[name]) for name in names)
+    read += held * float(known["expert_stack"])
+    launched = float(known["attn_launches"]) + float(known["moe_launches"])
+    return BreakEven(
+        reading=MS * read / float(known["read_rate"]),
+        launches=MS * launched * float(known["launch_s"]),
+        starts=MS * float(known["transfer_starts_s"]),
+        wire=MS * float(FLIGHT_S.reusing(known)),
+        slowdown=float(known["overlap_slowdown"]),
+    )
+
+
+def in_bf16_ms(requests: int) -> float:
+    """Milliseconds at most that LM head and up-projection add, where kept in BF16.
+
+    The twin reads both at one byte a parameter and computes both at the rate of FP8;
+    in BF16 each is read at two, and computed at half the rate.
+    """
+    one = twin("none")
+    known = one.settled(one.arguments(batch=float(requests), context=float(CONTEXT)))
+    params = float(known["table_params"]) + float(known["up_params"])
+    read = params / float(known["read_rate"])
+    return MS * (read + 2 * params * requests / float(known["gemm_rate"]))
 
 
 def blocks_ms(requests: int = MANY) -> dict[str, float]:

@@ -30,4 +30,4 @@ def at_setting(*, gpu_requests: float, ep: float, device: str) -> ErrorBand:
 
 
 OF_STEP = BandTable(at_setting, CONTROLS)
-PART = Unmeasured("a part of a step, of which only the whole was measured", True)
+PART = Unmeasured("only whole steps were measured", True)

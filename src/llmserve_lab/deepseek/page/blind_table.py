@@ -11,12 +11,12 @@ from llmserve_lab.page.table import Table
 
 
 def blind() -> Table:
-    """Errors of the step, of all runs, and apart by GPU, engine, weights and load."""
-    rows = [("all", "", *_cells(blind_runs.blind_score()))]
-    for by, found in blind_runs.parts().items():
+    """Errors of the rate, of all runs, and apart by GPU, engine, weights and load."""
+    rows = [("all", "", *_cells(blind_runs.blind_score(rates=True)))]
+    for by, found in blind_runs.parts(rates=True).items():
         rows += [(by, name, *_cells(each)) for name, each in found.items()]
     return Table(
-        "Decode workers predicted blind: errors of the step, not of the rate",
+        "Decode workers predicted blind: errors of the rate",
         ("by", "which", "runs", "mean error", "bias", "farthest"),
         rows,
         notes=(

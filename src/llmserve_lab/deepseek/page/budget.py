@@ -23,7 +23,7 @@ COLUMNS = (
     "part",
     "time (ms)",
     "for bytes (ms)",
-    "for FLOPs, starts (ms)",
+    "for FLOPs, launches (ms)",
     "weights (GB)",
     "other (GB)",
     "FLOPs (TFLOP)",

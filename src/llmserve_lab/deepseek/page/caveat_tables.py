@@ -51,5 +51,8 @@ def swings(place: Setup, *, batches: tuple[float, ...], context: float) -> Table
     ]
     columns = ("change", *(f"{batch:.0f} requests" for batch in batches))
     title = "Change of tokens/s of a GPU, assumption by assumption"
-    notes = ["before and after in the faster schedule, unless the change names one"]
+    notes = [
+        "before and after in the faster schedule, unless the change names one, with "
+        "the same requests: where memory limits them, caches in FP8 double them",
+    ]
     return Table(title, columns, rows, notes, band=CHANGED)

@@ -12,6 +12,7 @@ from llmserve_lab.catalog.selection import stacks_known, where
 from llmserve_lab.checks import key_of
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation.group_size import served_bytes
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.setup import Setup
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -134,7 +135,7 @@ def device_choice(*rates: str) -> Choice:
 def _machine(one: Twin) -> dict[str, float]:
     """Rates, GPUs of a node, and the memory that may be used."""
     device = one.setup.accelerator
-    more = {"node_gpus": device.num_devices, "hbm_bytes": one.room_bytes()}
+    more = {"node_gpus": device.num_devices, "hbm_bytes": served_bytes(one)}
     return one.machine | more
 
 

@@ -206,12 +206,12 @@ def predicted_and_measured() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="deepseek.predicted_and_measured",
-        title="Runs predicted blind scatter wider than runs that were known",
+        title=f"{within()} of {len(found)} runs are predicted within a fifth",
         sentence=(
             f"{len(found)} published runs of DeepSeek-V3 and Kimi K2; below zero, the "
-            f"run was faster than predicted. {within()} are predicted within "
-            f"{per_cent(STRIP)} (grey strip). Hollow: the {blind} that were predicted "
-            "before they were opened (blind); the others were known."
+            f"run was faster than predicted; the grey strip is {per_cent(STRIP)} on "
+            f"either side. Hollow: the {blind} that were predicted before they were "
+            "opened (blind); the others were known."
         ),
     )
 

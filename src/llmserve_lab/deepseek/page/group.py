@@ -13,11 +13,11 @@ from llmserve_lab import notation as q
 from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.catalog.selection import one_of_each_domain
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import decisions
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import (
     WAYS,
     ServedGroup,
-    fits_beside_buffers,
+    fits_as_served,
     served,
 )
 from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY
@@ -25,7 +25,7 @@ from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import bands
 from llmserve_lab.deepseek.page.controls import DEVICES as KNOWN
-from llmserve_lab.formula.band import Band
+from llmserve_lab.formula.band import Band, ErrorBand
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.axes import QuantityAxis
@@ -43,6 +43,7 @@ DEVICES = {each.name: each.key for each in one_of_each_domain(KNOWN)}
 CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (4000, 8000)}
 TARGETS = {f"{ms} ms": ms * MS for ms in (33, 50, 100)}
 GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}
+TIES = [*GROUPS].index("32")  # the smallest that ties at the target that opens
 INKS = dict(zip(TARGETS, (SERIES[1], SERIES[0], SERIES[2]), strict=True))
 OPENS = "4,000 tokens"
 BY = ("device", "context", "target", "ep_at")
@@ -79,20 +80,28 @@ def best_of(device: str, ep: int, target_ms: int) -> ServedGroup:
 
 def rate(found: ServedGroup) -> Sourced:
     """Tokens per second of a GPU, with the error band."""
-    made = float(f"{found.tokens_per_s:.3g}")
-    return banded(f"{made:,.0f} tokens/s", found.band)
+    return banded(f"{three_digits(found.tokens_per_s)} tokens/s", found.band)
+
+
+def three_digits(value: float) -> str:
+    """A whole number of three digits that count, and zeros."""
+    return f"{float(f'{value:.3g}'):,.0f}"
 
 
 def measured(found: ServedGroup) -> str:
-    """Where the measured rate would lie, from one number to another.
+    """Where the measured rate would lie, from one number to another."""
+    return _between(found.tokens_per_s, found.band)
+
+
+def _between(made: float, off: ErrorBand) -> str:
+    """Where a measured rate would lie, to three digits.
 
     Raises:
         ValueError: nothing measured is like it.
     """
-    if not isinstance(found.band, Band):
-        raise ValueError(f"found must have a band, got {found.band}")
-    ends = (float(f"{end:.3g}") for end in found.band.around(found.tokens_per_s))
-    return " to ".join(f"{end:,.0f}" for end in ends)
+    if not isinstance(off, Band):
+        raise ValueError(f"off must be a band, got {off}")
+    return " to ".join(three_digits(end) for end in off.around(made))
 
 
 def _table(of: Callable[[ServedGroup], float]) -> Any:
@@ -129,7 +138,7 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="By the prediction, more than 32 H100s bring little at 50 ms",
+        title="At 50 ms, groups of 32 to 256 H100s are predicted to tie",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
@@ -169,16 +178,16 @@ def group_size() -> LiveFigure:
             "the weights do not fit, or by the twin no batch keeps the target."
         ),
         goal=Goal(
-            "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "
-            "in which memory, not the target, limits the batch.",
-            lambda target, device, context, gpu_requests, batch_fits: (
+            "keep a target of 50 ms on H100s with 4,000 tokens each, and find the "
+            "smallest group in which a GPU makes nearly as much as in any larger one.",
+            lambda target, device, context, ep_at: (
                 (target > 0)
                 & (target < 2)
-                & (device < 1)
-                & (context < 1)
-                & (gpu_requests >= batch_fits)
+                & (device + context < 1)
+                & (ep_at > TIES - 1)
+                & (ep_at < TIES + 1)
             ),
-            {"ep_at": "16"},
+            {"ep_at": "32"},
         ),
     )
 
@@ -192,17 +201,12 @@ def fixed_batch(ep: int) -> tuple[float, int, str]:
     for way in WAYS:
         assumed = replace(book_assumptions(), overlap=way)
         twin = Twin(setup=setup("h100-sxm", ep), assumptions=assumed)
-        n = min(MANY, fits_beside_buffers(twin, context))
+        n = min(MANY, fits_as_served(twin, context))
         found.append((float(twin.user_tokens_per_s(batch=n, context=context)), n))
     user, batch = max(found, key=prod)
-    made, off = batch * user, decisions.errors_of(ep)
-    return user, batch, _ranged(made, *(made * (1 + e) for e in (min(off), max(off))))
-
-
-def _ranged(made: float, low: float, high: float) -> str:
-    """A rate and where the measured one would lie, to three digits."""
-    first, *between = (f"{float(f'{each:.3g}'):,.0f}" for each in (made, low, high))
-    return f"{first} ({' to '.join(between)})"
+    at = DecodeSetting(accelerator="h100-sxm", ep=ep, batch=batch, context=context)
+    made, off = batch * user, band("gpu_tokens_per_s", at)
+    return user, batch, f"{three_digits(made)} ({_between(made, off)})"
 
 
 def twice_s() -> float:
@@ -218,20 +222,16 @@ def opening() -> Table:
         fast = served("h100-sxm", ep, context=float(CONTEXT), tpot_s=twice_s())
         if fast is None:
             raise ValueError(f"ep must keep {twice_s()} s per token, got {ep}")
-        ends = decisions.range_by_size(ep, float(CONTEXT), twice_s())
-        rate_ = _ranged(fast.tokens_per_s, *ends)
-        rows.append((f"{ep}", f"{batch}", f"{user:.1f}", made, rate_))
+        twice = f"{three_digits(fast.tokens_per_s)} ({measured(fast)})"
+        rows.append((f"{ep}", f"{batch}", f"{user:.1f}", made, twice))
     fast_user = f"{1 / twice_s():.1f}"
-    rates = ("GPU makes", f"GPU makes at {fast_user}")
-    columns = ("GPUs", "requests", "user sees", *rates)
+    twice = f"GPU makes at {fast_user}"
+    columns = ("GPUs", "requests", "user sees", "GPU makes", twice)
     caption = (
-        f"{MANY} requests on a GPU, or as many as fit; last column: as many as let "
-        f"each user see {fast_user} tokens/s"
+        f"Tokens/s with {MANY} requests on a GPU, or as many as fit; last column: as "
+        f"many as let each user see {fast_user}"
     )
-    notes = (
-        f"H100s, caches of {CONTEXT:,} tokens; all rates in tokens/s. In brackets: "
-        "where the measured rate would lie, if steps err as groups of its size did",
-    )
+    notes = (f"H100s, caches of {CONTEXT:,} tokens; in brackets by the error band",)
     return Table(caption, columns, rows, notes)
 
 

@@ -67,8 +67,8 @@ SAID: Mapping[str, str] = {
     "rotary query": "And {rope} numbers a head that carry the position. They will meet "
     "the rotary key, which all heads share.",
     "key": "Plain form: one product of the latents with U makes keys and values of all "
-    "heads again, for all {tokens} tokens: {again} FLOPs. First the keys; the cached "
-    "rotary key stands beside each.",
+    "heads, for all {tokens} tokens; for the {cached} cached ones, {again} FLOPs, "
+    "again. First the keys; the cached rotary key stands beside each.",
     "value": "And the values. All of this is thrown away after the step.",
     "query on latents": "Absorbed form: the half of U that would make keys is applied "
     "to the query instead. With its rotary part each head's query has the width of a "
@@ -110,7 +110,7 @@ def two_forms() -> StepFigure:
             "other": "FLOPs that differ",
         },
         counters=(
-            Counter("numbers of keys and values made"),
+            Counter("keys and values of cached tokens: numbers made"),
             Counter("FLOPs that differ, so far", digits=6),
         ),
         start=len(logs[first].frames) - 1,
@@ -152,8 +152,9 @@ def _made_width() -> int:
 
 
 def _made(steps: Sequence[MlaStep]) -> int:
-    """Numbers of the keys and values, which one product makes."""
-    return sum(math.prod(step.shape) for step in steps if step.name in INK)
+    """Numbers of the cached tokens' keys and values, made again by one product."""
+    made = sum(math.prod(step.shape) for step in steps if step.name in INK)
+    return made * CACHED // (CACHED + 1)  # the new token's are made by both forms
 
 
 def _shared(run: MlaRun) -> tuple[int, int]:
@@ -186,7 +187,7 @@ def _both() -> str:
     """What either form made and spent, side by side."""
     runs = [execute(form, n_rows=1, context=CACHED) for form in NAMES]
     parts = [
-        f"The {name} made {_made(run.steps)} numbers and spent {_differ(run):,} FLOPs."
+        f"The {name} made {_made(run.steps)} numbers again: {_differ(run):,} FLOPs."
         for name, run in zip(NAMES.values(), runs, strict=True)
     ]
     alike = sum(_shared(runs[0])) + _up_flops()
@@ -214,7 +215,8 @@ def _said(step: MlaStep, form: str) -> str:
         latent=TINY.d_latent,
         tokens=CACHED + 1,
         width=D_MODEL,
-        again=f"{2 * (CACHED + 1) * TINY.d_latent * _made_width():,}",
+        cached=CACHED,
+        again=f"{2 * CACHED * TINY.d_latent * _made_width():,}",
         last=LAST[form].format(heads=TINY.n_heads),
         same="The result is the same in both forms, but for rounding.",
         both=_both(),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from llmserve_lab import catalog
+from llmserve_lab.catalog.evidence.servers import SGLANG_DECODE_SHARE
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.calibration.kernel_efficiency import (
     HEADLINES,
@@ -97,6 +98,7 @@ def _twin(**knobs: Any) -> Twin:
         kernels=KERNELS[knobs["kernels"]](),
         balancedness=knobs["balance"] / PER_CENT,
         n_redundant=knobs["n_redundant"],
+        usable_memory=float(SGLANG_DECODE_SHARE),
         n_draft=n_draft,
         accepted=Acceptance(knobs["kept"] / PER_CENT).tokens(n_draft),
     )

@@ -9,6 +9,11 @@ from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.ablations import overlap_gain
+from llmserve_lab.deepseek.evaluation.group_size import (
+    fits_as_served,
+    served_bytes,
+    weights_bytes,
+)
 from llmserve_lab.deepseek.model.setup import SETUPS
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.text import plain, si
@@ -169,22 +174,21 @@ fits = Question(
     name="deepseek.fits",
     prompt=lambda: (
         f"How many requests of {LONG} tokens fit on a GPU of {PLACE.name}? The weights "
-        f"take {si(_twin().resident_bytes(), 'byte')} of the "
-        f"{si(_twin().room_bytes(), 'byte')} that may be used, a token "
-        f"{si(_twin().shape['kv_bytes_per_token'], 'byte/token')}. Whole requests "
-        "only; buffers are not counted."
+        f"take {si(weights_bytes(_twin()), 'byte')} of the "
+        f"{si(served_bytes(_twin()), 'byte')} for weights and caches, a token "
+        f"{si(_twin().shape['kv_bytes_per_token'], 'byte/token')}. Whole requests only."
     ),
-    answer=lambda: float(_twin().batch_fits(LONG)),
+    answer=lambda: float(fits_as_served(_twin(), LONG)),
     unit="request",
     rel_tol=0.0,
     hints=(
         Hint(
-            lambda: _twin().room_bytes() / (_kv_bytes() * LONG) // 1,
+            lambda: served_bytes(_twin()) / (_kv_bytes() * LONG) // 1,
             "The weights need room too.",
         ),
     ),
     why=lambda: (
         f"Room less weights, over the cache of a request: "
-        f"{si(float(_twin().batch_fits(LONG)), 'request')}."
+        f"{si(float(fits_as_served(_twin(), LONG)), 'request')}."
     ),
 )

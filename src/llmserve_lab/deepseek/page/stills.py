@@ -33,32 +33,27 @@ def cached_of_a_token() -> StaticFigure:
     """One token in one layer's cache, drawn to scale: all heads, eight, a latent."""
     from llmserve_lab.extras import pyplot as plt
 
-    spec, grouped = latent.latent(), MODELS["llama-3-70b"].attention
+    spec, grouped = latent.latent(), MODELS["llama-3-8b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(4.8, 2.4))
+    figure, axes = plt.subplots(figsize=(4.8, 2.0))
+    every, few, one = spec.n_heads * wide, kv_heads * wide, narrow
     blocks = (
-        (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
-        (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
-        (2 * wide + 220, narrow, 1, GREEN, "one latent, one rotary key"),
+        (every, GREY, f"{spec.n_heads} heads\n{spec.n_heads} × {wide}"),
+        (few, GREY, f"{kv_heads} heads (as Llama 8B)\n{kv_heads} × {wide}"),
+        (one, GREEN, f"latent and rotary key\n{spec.d_latent} + {spec.d_rope}"),
     )
-    for x, width, height, ink, words in blocks:
-        axes.bar(x + width / 2, height, width, color=ink.light)
-        size = f"{height} × {width}"
-        text = f"{words}\n{size} = {height * width:,} numbers"
-        axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=9.5)
-    cut = 2 * wide + 220 + spec.d_latent  # between the latent and the rotary key
-    axes.vlines(cut, 0, 9, color=GREEN.light)
-    middle = cut - spec.d_latent / 2
-    for at, part in ((middle, spec.d_latent), (cut + 50, spec.d_rope)):
-        axes.text(at, 4, f"{part}", ha="center", fontsize=9.5)
-    axes.set_xlim(-40, 2 * wide + 240 + narrow)
-    axes.set_ylim(-95, spec.n_heads + 2)
+    for at, (numbers, ink, words) in enumerate(blocks):
+        axes.bar(at, numbers / wide, 0.6, color=ink.light)
+        text = _lines(f"{words} = {numbers:,} numbers")
+        axes.text(at, -8, text, ha="center", va="top", fontsize=9.5)
+    axes.set_xlim(-0.6, 2.6)
+    axes.set_ylim(-85, spec.n_heads + 2)
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
         name="deepseek.cached_of_a_token",
-        title="What one token leaves in the cache of one layer, areas to scale",
+        title="What one token leaves in the cache of one layer, to scale",
         sentence=(
             f"With a key and a value for each of {spec.n_heads} heads a token would "
             f"leave {spec.n_heads * wide:,} numbers in a layer; DeepSeek-V3 caches "

@@ -10,6 +10,7 @@ from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import blind_runs, kernels, predictions
 from llmserve_lab.deepseek.evaluation.caveats import few_requests
 from llmserve_lab.deepseek.evaluation.decode_scores import Predicted
+from llmserve_lab.deepseek.evaluation.group_size import served_bytes
 from llmserve_lab.deepseek.evaluation.predictions import NOTES, Point
 from llmserve_lab.deepseek.executed.mla import Compared
 from llmserve_lab.deepseek.model.assumptions import Assumptions
@@ -22,9 +23,7 @@ from llmserve_lab.page.table import Table
 Row = tuple[str, ...]
 PER_CENT, THOUSAND = 100, 1000
 SUITE = "InferenceX"
-TOO_MANY = (
-    "more requests than fit by the twin: it must have held less, say caches in FP8"
-)
+TOO_MANY = "more caches than fit, unless in FP8 and without redundant experts"
 
 
 def per_cent(share: float) -> str:
@@ -34,7 +33,7 @@ def per_cent(share: float) -> str:
 
 def tenths(share: float, sign: str = "") -> str:
     """A share as a percentage to one decimal."""
-    return f"{PER_CENT * share:{sign}.1f} %"
+    return f"{PER_CENT * share:{sign}.1f} %".replace("-", "−")
 
 
 def inputs() -> Table:
@@ -56,7 +55,8 @@ def inputs() -> Table:
         list(zip(names, *columns, strict=True)),
         [
             "H100, GB200: by their datasheets, links one way; an H100's memory as its "
-            "driver reports it. An engine takes nine tenths of the memory",
+            "driver reports it. Of the memory, what a decode server gives weights and "
+            "caches",
             "taken: for weights and FP8 products a share fitted to GEMMs on Hopper; "
             "for caches and attention the headlines of DeepSeek's library on H800s, on "
             "the GB200 the attention of another kernel's benchmark; for links a share "
@@ -75,7 +75,7 @@ def _reached(place: Setup) -> tuple[list[str], list[str]]:
     most = (float(gpu.usable_bytes), memory, memory, *peaks, *links)
     kernels = ("read_rate", "cache_rate", "gemm_rate", "attn_rate")
     rates = (*kernels, "near_rate", "far_rate")
-    taken = (twin.room_bytes(), *(made[name] for name in rates))
+    taken = (served_bytes(twin), *(made[name] for name in rates))
     least, best = (
         [_in_full(float(at) / scale) for at, scale in zip(of, scales, strict=True)]
         for of in (taken, most)
