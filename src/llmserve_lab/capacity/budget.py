@@ -13,8 +13,8 @@ from llmserve_lab import running_example
 from llmserve_lab.capacity import day
 from llmserve_lab.capacity.level import Kept
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.runs import most_of_the_trace, slots
-from llmserve_lab.capacity.sweep import crossing
+from llmserve_lab.capacity.runs import most_of_the_trace
+from llmserve_lab.capacity.sweep import LONG_S, crossing
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, served
 from llmserve_lab.capacity.triangle import ROWS as PAGE_ROWS
 from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, priced
@@ -22,7 +22,6 @@ from llmserve_lab.continuous_batching.tuning import saturated
 from llmserve_lab.engine import Chunked, IterationCost, Pool
 
 ROWS = GRAPH_ROWS
-CAPPED_S = 300.0  # of arrivals
 CAPS = (40, 48, 56, 60, 64, 96)  # requests that run at most
 
 
@@ -31,16 +30,12 @@ def pool_of(cost: IterationCost) -> Pool:
     return Pool(cost, Chunked(ROWS))
 
 
-def with_slots(per_s: float, slots: int) -> Kept:
+def with_slots(
+    per_s: float, slots: int, *, seconds: float = LONG_S, seed: int = 1
+) -> Kept:
     """What the page's budget keeps of a rate with so many requests running at most."""
     one = Pool(running_example.cost(), Chunked(PAGE_ROWS, slots))
-    return LEVEL.kept(served(LOADS[0], per_s, one, seconds=CAPPED_S))
-
-
-def most_gained(per_s: float) -> float:
-    """Share in time at a rate under the best of the caps, less that without one."""
-    free = with_slots(per_s, slots()).both
-    return max(with_slots(per_s, each).both for each in CAPS) - free
+    return LEVEL.kept(served(LOADS[0], per_s, one, seconds=seconds, seed=seed))
 
 
 def usual_goodput(cost: IterationCost) -> float:

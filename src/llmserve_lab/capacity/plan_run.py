@@ -7,6 +7,9 @@ more servers than the means say, the larger number decides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from llmserve_lab.capacity.group import Group
 from llmserve_lab.capacity.level import Kept, ServiceLevel
 from llmserve_lab.capacity.plan import SizingPlan
@@ -47,31 +50,43 @@ def kept(group: Group, *, servers: int | None = None, seconds: float = SECONDS) 
     return ServiceLevel(asked.ttft_s, asked.tpot_s).kept(report)
 
 
-def enough(group: Group) -> int | None:
+@dataclass(frozen=True)
+class Simulated:
+    """So many servers of a size, and what they keep of the promises."""
+
+    group: Group
+    servers: int
+    kept: Kept
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all servers."""
+        return self.group.tp * self.servers
+
+
+def tries(group: Group) -> Iterator[Simulated]:
+    """The plan's servers, then one more each time, up to :data:`MORE` more."""
+    for number in range(group.replicas, group.replicas + MORE + 1):
+        yield Simulated(group, number, kept(group, servers=number))
+
+
+def enough(group: Group) -> Simulated | None:
     """Servers with which nine in ten requests keep both promises.
 
     None where so many :data:`MORE` than the plan's do not suffice.
     """
-    numbers = range(group.replicas, group.replicas + MORE + 1)
-    return next((n for n in numbers if kept(group, servers=n).good), None)
+    return next((each for each in tries(group) if each.kept.good), None)
 
 
-def decided(found: SizingPlan) -> tuple[Group, int] | None:
+def decided(found: SizingPlan) -> Simulated | None:
     """The size of group and the servers that the simulation chooses: fewest GPUs.
 
     Of equals the one that keeps the promises for more requests; None where none does.
     """
-    able = [
-        (group, number)
-        for group in found.groups
-        if group.best is not None and (number := enough(group))
-    ]
+    able = [enough(group) for group in found.groups if group.best is not None]
     return min(
-        able,
-        key=lambda each: (
-            each[0].tp * each[1],
-            -kept(each[0], servers=each[1]).both,
-        ),
+        (each for each in able if each is not None),
+        key=lambda each: (each.gpus, -each.kept.both),
         default=None,
     )
 
@@ -92,8 +107,9 @@ def decision(found: SizingPlan) -> str:
     chosen = decided(found)
     if chosen is None:
         return f"{first}\nNo choice: {MORE} servers more do not suffice either."
-    best = f"{kept(chosen[0], servers=chosen[1]).both:.0%}"
-    return f"{first}\nChoice: {_servers(found, *chosen)}, with which {best} do."
+    best = f"{chosen.kept.both:.0%}"
+    servers = _servers(found, chosen.group, chosen.servers)
+    return f"{first}\nChoice: {servers}, with which {best} do."
 
 
 def _servers(found: SizingPlan, group: Group, number: int) -> str:

@@ -9,6 +9,7 @@ from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools, runs
 from llmserve_lab.capacity.charging import Charged, split
 from llmserve_lab.capacity.deployment import HOUR_S
+from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.search import GOOD
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, goodput, points, pool
 from llmserve_lab.catalog.data.prices import (
@@ -79,6 +80,17 @@ def rates() -> tuple[float, ...]:
 
 @cache
 def charged_at(rate: float) -> Charged:
+    """The warm middle of a run at one of the rates, charged, as recorded.
+
+    Raises:
+        ValueError: the rate is not among those that are stored.
+    """
+    stored = recorded()["charged"]
+    key_of("rate", f"{rate:g}", stored)
+    return Charged(*stored[f"{rate:g}"])
+
+
+def charged_run(rate: float) -> Charged:
     """The warm middle of a run at a rate, charged to prompts and answers."""
     seconds = max(pools.SECONDS, 300 / rate)
     requests = pools.asked(LOADS[0], rate, seconds)
