@@ -20,6 +20,7 @@ from llmserve_lab.capacity.autoscaling import (
 from llmserve_lab.capacity.loads import arrivals, asked, ramp
 from llmserve_lab.capacity.triangle import LEVEL, goodput, points, pool
 from llmserve_lab.engine import Pool, Request, simulate
+from tests.capacity.draws import under_way_of
 
 RATE = ramp(low=4.0, high=30.0, up_min=1.0, ramp_min=0.5, down_min=3.0)
 
@@ -194,11 +195,13 @@ def test_the_target_of_the_plan_orders_before_the_goodput_of_its_traffic() -> No
 
 def test_the_target_orders_before_the_goodput_is_reached() -> None:
     rate = goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s)
-    _, under_way = runs.little(rate)
     (target,) = [value for kind, value in runs.TARGETS.values() if kind == "requests"]
-    loop = Autoscaler("requests", target)
-    assert loop.wanted([under_way], 1) > 1
-    assert Autoscaler("requests", 42.0).wanted([under_way], 1) == 1
+    assert target < 39.0
+    for seed in (1, 2, 3):
+        under_way = under_way_of(rate, seed)
+        assert Autoscaler("requests", target).wanted([under_way], 1) > 1
+        assert Autoscaler("requests", 39.0).wanted([under_way], 1) > 1
+        assert Autoscaler("requests", 43.0).wanted([under_way], 1) == 1
 
 
 def test_a_loop_that_reads_old_values_orders_as_much_later() -> None:

@@ -17,7 +17,7 @@ from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.group import Group
 from llmserve_lab.capacity.plan import SizingPlan, plan
 from llmserve_lab.capacity.plan_command import main
-from llmserve_lab.capacity.plan_run import enough, kept
+from llmserve_lab.capacity.plan_run import Simulated, enough, kept
 from llmserve_lab.capacity.plan_text import sentence, text
 from llmserve_lab.disaggregation import formulas as pools
 from llmserve_lab.disaggregation import worked_example
@@ -198,10 +198,12 @@ def test_bands_and_what_nobody_measured() -> None:
 
 def test_the_engine_keeps_it_below_the_limit() -> None:
     calm = one(replace(USUAL, tpot_s=0.02, rate=10.0))
-    assert kept(calm).both > 0.9 and enough(calm) == 1
+    assert kept(calm).both > 0.9 and enough(calm) == Simulated(calm, 1, kept(calm))
     full = one(replace(USUAL, tpot_s=0.02, rate=47.0))  # of 48.2 with three
     assert full.replicas == 3 and kept(full).both < 0.9
-    assert enough(full) == 4 and kept(full, servers=4).both >= 0.9
+    found = enough(full)
+    assert found is not None and (found.servers, found.gpus) == (4, 4)
+    assert found.kept == kept(full, servers=4) and found.kept.good
     with pytest.raises(ValueError, match="cached must be 0"):
         kept(one(replace(USUAL, cached=0.5)))
     with pytest.raises(ValueError, match="group must keep promises, got TP1"):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from llmserve_lab.capacity import headroom, mlperf, pools, runs, sweep, triangle
+from llmserve_lab.capacity.__main__ import PARTS
 from llmserve_lab.capacity.autoscaling import Autoscaler, scaled
 from llmserve_lab.capacity.deployment import grid
 from llmserve_lab.capacity.level import ServiceLevel
@@ -84,6 +85,11 @@ def test_a_mix_carries_what_is_stored(mix: pools.GpuMix) -> None:
 
 def test_the_hour_is_what_the_simulations_give() -> None:
     assert recorded()["hour"] == as_stored(runs.hour_all())
+
+
+@pytest.mark.parametrize("part", ["caps", "charged", "latencies", "few", "best"])
+def test_runs_at_the_goodputs_are_what_is_stored(part: str) -> None:
+    assert recorded()[part] == as_stored(PARTS[part]())
 
 
 def test_the_engine_beside_the_benchmark_is_what_is_stored() -> None:

@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.capacity import budget, day, headroom, runs, tables
-from llmserve_lab.capacity.charging import Charged
 from llmserve_lab.capacity.level import Kept
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import azure_hour
@@ -102,13 +101,6 @@ def capped(per_s: float, slots: int) -> Kept:
     return Kept(LEVEL, *stored[f"{per_s:g}"][f"{slots}"])
 
 
-def most_gained() -> float:
-    """Share in time at the goodput under the best of the caps, less that without."""
-    rate = shown()
-    free = capped(rate, runs.slots()).both
-    return max(capped(rate, each).both for each in budget.CAPS) - free
-
-
 def latency_s(per_s: float) -> float:
     """Mean latency on an H100 at a rate of even arrivals, as recorded.
 
@@ -123,3 +115,13 @@ def latency_s(per_s: float) -> float:
 def hour_latency_s() -> float:
     """Mean latency of the hour at the goodput of one H100 for it, as recorded."""
     return float(recorded()["latencies"]["hour"])
+
+
+def few_kept() -> float:
+    """Share in time of the day's peak on one replica too few, as recorded."""
+    return float(recorded()["few"])
+
+
+def best_tpot_s() -> float:
+    """TPOT that nine in ten keep on the cheapest that the search found, as recorded."""
+    return float(recorded()["best"])
