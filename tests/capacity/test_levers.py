@@ -27,7 +27,7 @@ def test_launches_that_are_hidden_never_lower_a_goodput(device: str) -> None:
     """By their part of a prompt's time, at most."""
     part = levers.stored("unwaited")[device] / by_hand.engine_rate(device)
     times = by_hand.times_of(device)
-    launches_s = levers.pool("llama-3.1-8b", device).cost.prompt_s
+    launches_s = pool("llama-3.1-8b", device).cost.prompt_s
     whole_s = times.prompt_s + times.answer_s
     assert 1 < part < whole_s / (whole_s - launches_s) * 1.05
 

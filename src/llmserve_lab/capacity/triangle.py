@@ -178,7 +178,7 @@ def reached(rates: Sequence[float], times: Sequence[float]) -> float:
     for (low, before), (high, after) in pairwise(pairs):
         if after > 1:
             part = -log(before) / log(after / before)
-            return low * (high / low) ** part
+            return float(low * (high / low) ** part)
     return float(rates[-1])
 
 
