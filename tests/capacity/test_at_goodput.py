@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from llmserve_lab.capacity import __main__ as writer
-from llmserve_lab.capacity import at_goodput, record, tables
+from llmserve_lab.capacity import at_goodput, record, sweep, tables
+from llmserve_lab.capacity.triangle import LOADS, pool
 
 
 def test_a_load_is_charged_as_stored() -> None:
@@ -14,6 +15,13 @@ def test_a_load_is_charged_as_stored() -> None:
     assert rate == at_goodput.shown()
     run, stored = tables.charged_run(rate), tables.charged_at(rate)
     assert vars(stored) == pytest.approx(vars(run), rel=1e-5)
+
+
+def test_the_full_replica_is_at_its_saturation() -> None:
+    """No share of a goodput: as many leave a backlog that never ends."""
+    most = sweep.saturation(LOADS[0], pool("llama-3.1-8b", "h100-sxm"))
+    assert at_goodput.full().per_s == pytest.approx(most, rel=5e-3)
+    assert at_goodput.full().per_s > 1.3 * at_goodput.shown()
 
 
 @pytest.mark.long

@@ -12,13 +12,13 @@ from typing import Any
 from llmserve_lab.capacity import budget, day, headroom, runs, tables
 from llmserve_lab.capacity.level import Kept
 from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.sweep import SHARES
 from llmserve_lab.capacity.trace import azure_hour
-from llmserve_lab.capacity.triangle import LEVEL, goodput, points
+from llmserve_lab.capacity.triangle import LEVEL, TracedRate, goodput, points
 from llmserve_lab.checks import key_of
 from llmserve_lab.engine import simulate
 
 SEQS = 48  # requests that run at most, of the cap that the page tells of
-FULL = -3  # place of the rate at which a queue that never ends is worked off
 FEW = 4  # replicas that the goodput of even arrivals would leave for the day's peak
 DIGITS = 6
 
@@ -26,6 +26,11 @@ DIGITS = 6
 def shown() -> float:
     """Goodput of the page's replica as it is printed."""
     return round(goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s), 1)
+
+
+def full() -> TracedRate:
+    """The page's replica where as many requests come as a queue without end gives."""
+    return points()[SHARES.index(1.0) - len(SHARES)]
 
 
 def order_rates() -> tuple[float, float]:
@@ -41,7 +46,7 @@ def order_rates() -> tuple[float, float]:
 
 def caps_all() -> dict[str, Any]:
     """What is kept under each cap at the goodput; under one of them when full."""
-    free, full = shown(), points()[FULL].per_s
+    free, full = shown(), full().per_s
     asked = {free: (runs.slots(), SEQS, *budget.CAPS), full: (SEQS,)}
     return {
         f"{rate:g}": {
