@@ -46,8 +46,8 @@ def order_rates() -> tuple[float, float]:
 
 def caps_all() -> dict[str, Any]:
     """What is kept under each cap at the goodput; under one of them when full."""
-    free, full = shown(), full().per_s
-    asked = {free: (runs.slots(), SEQS, *budget.CAPS), full: (SEQS,)}
+    free, most = shown(), full().per_s
+    asked = {free: (runs.slots(), SEQS, *budget.CAPS), most: (SEQS,)}
     return {
         f"{rate:g}": {
             f"{slots}": _short(*astuple(budget.with_slots(rate, slots))[1:])
