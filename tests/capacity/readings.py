@@ -23,6 +23,10 @@ SLIPS: dict[str, dict[str, Slip]] = {
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
+    "capacity.predict-cap": {
+        "more": "waiting for a slot counts",
+        "as many": "never all taken",
+    },
     "capacity.predict-fuller": {
         "both equally": "at night and by day",
         "the input token": "shares nothing with others",
@@ -34,6 +38,10 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
+    "capacity.predict-cap": (
+        "run at most 48 requests at a time; the others wait",
+        "keep both targets, compared with before",
+    ),
     "capacity.predict-fuller": (
         "ten times as many requests per second as at night",
         "becomes cheaper",
@@ -68,6 +76,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
+    "capacity.predict-cap": "fewer",
     "capacity.predict-fuller": "the output token",
     "capacity.predict-signal": "requests under way",
 }

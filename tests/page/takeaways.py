@@ -17,7 +17,7 @@ KEPT: dict[str, list[str]] = {
         ),
     ],
     "capacity": [
-        "price afternoon rate_only goodput_span",
+        "price afternoon rate_only worst_rate goodput_span ‘never measured’",
         "‘Beyond the’ ‘rises but’ ‘falls at’ full_rate full_kept",
         "‘with the’ ratio low_ratio",
         "day_high day_used",

@@ -137,14 +137,14 @@ def late(
 def table() -> Table:
     """Table of the burst by cold start, target and reserve."""
     rows = []
-    for cold_s, target, reserve, late_s in TRIED:
-        found = late(cold_s, target, reserve, late_s)
+    for cold_s, target, reserve, age_s in TRIED:
+        found = late(cold_s, target, reserve, age_s)
         rows.append(
             (
                 f"{cold_s:.0f} s",
                 f"{target:.0f}",
                 f"{reserve}",
-                f"{late_s:.0f} s",
+                f"{age_s:.0f} s",
                 f"{min(found.shares):.1%} to {max(found.shares):.1%}",
                 f"{found.hours:.2f}",
             )

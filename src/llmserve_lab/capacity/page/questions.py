@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from llmserve_lab.capacity import at_goodput, runs
 from llmserve_lab.capacity import formulas as f
-from llmserve_lab.capacity import runs
-from llmserve_lab.capacity.triangle import LEVEL, goodput, points
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
 IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests under way")
+CAPPED = ("more", "as many", "fewer")
 FULLER = ("both equally", "the output token", "the input token")
 PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
 RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
@@ -40,9 +40,50 @@ def _apart() -> float:
 
 
 def _kept() -> str:
-    return f"{goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s):.1f}"
+    return f"{at_goodput.shown():.1f}"
 
 
+def _shares() -> str:
+    rate = at_goodput.shown()
+    capped, free = (
+        at_goodput.capped(rate, slots).both for slots in (at_goodput.SEQS, runs.slots())
+    )
+    return f"{capped:.0%} instead of {free:.0%}"
+
+
+def _under_way() -> str:
+    rate = at_goodput.shown()
+    return f"{rate * at_goodput.latency_s(rate):.0f}"
+
+
+predict_cap = Question(
+    name="capacity.predict-cap",
+    kind="predict",
+    prompt=(
+        f"At {_kept()} requests per second the replica just keeps its promise, and "
+        "TPOT is the target that is missed. Now let it run at most "
+        f"{at_goodput.SEQS} requests at a time; the others wait. How many requests "
+        "keep both targets, compared with before?"
+    ),
+    choices=CAPPED,
+    answer=lambda: 2.0,
+    why=lambda: (
+        f"Fewer: {_shares()}. At this rate {_under_way()} requests are under way on "
+        f"average, so all {at_goodput.SEQS} slots are often taken. Then requests queue "
+        "for a slot, and their first tokens are late."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Steps do get shorter. But waiting for a slot counts in TTFT, which is a "
+            "target, too.",
+        ),
+        Hint(
+            lambda: 1.0,
+            "It would be so if the slots were never all taken; here they often are.",
+        ),
+    ),
+)
 predict_fuller = Question(
     name="capacity.predict-fuller",
     kind="predict",
