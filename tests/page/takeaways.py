@@ -21,8 +21,8 @@ KEPT: dict[str, list[str]] = {
         "‘Beyond the’ ‘rises but’ ‘falls at’ full_rate full_kept",
         "‘with the’ ratio low_ratio",
         "day_high day_used ‘less hangs’ ‘hidden’",
-        "‘No signal’ slow target ‘below what’ ‘best one’ flight_missed ‘with fast’ fast "
-        "flight_fast",
+        "‘No signal’ slow target ‘below what’ ‘best one’ flight_missed ‘with fast’ "
+        "fast flight_fast",
     ],
     "continuous_batching": [
         "‘longest answer’ ‘with slots’ slots idle_many",
