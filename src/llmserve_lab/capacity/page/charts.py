@@ -50,7 +50,7 @@ def _lines() -> Iterator[str]:
                     p for p in points(model, device, load) if p.ttft_s <= LASTS_S
                 )
                 for each in lasting:
-                    head = f"{m},{d},{n},{each.per_s:g},{each.tpot_s:.4g}"
+                    head = f"{m},{d},{n},{each.per_s:g},{each.tpot_s:.3g}"
                     yield f"{head},x{''.join(_kept(each))}"
 
 
