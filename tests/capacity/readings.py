@@ -23,9 +23,9 @@ SLIPS: dict[str, dict[str, Slip]] = {
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
-    "capacity.predict-cheapest": {
-        "the A100": "leaves it few requests",
-        "the H100": "beaten by the newer GPU",
+    "capacity.predict-cap": {
+        "more": "waiting for a slot counts",
+        "as many": "never all taken",
     },
     "capacity.predict-fuller": {
         "both equally": "at night and by day",
@@ -38,10 +38,9 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
-    "capacity.predict-cheapest": (
-        "An A100 costs 1.79 dollars an hour, an H100 3.99, a B200 6.79",
-        "cost least",
-        "nine in ten must keep the two targets",
+    "capacity.predict-cap": (
+        "run at most 48 requests at a time; the others wait",
+        "keep both targets, compared with before",
     ),
     "capacity.predict-fuller": (
         "ten times as many requests per second as at night",
@@ -77,7 +76,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
-    "capacity.predict-cheapest": "the B200",
+    "capacity.predict-cap": "fewer",
     "capacity.predict-fuller": "the output token",
     "capacity.predict-signal": "requests under way",
 }

@@ -20,6 +20,7 @@ from llmserve_lab.capacity.autoscaling import (
 from llmserve_lab.capacity.loads import arrivals, asked, ramp
 from llmserve_lab.capacity.triangle import LEVEL, goodput, points, pool
 from llmserve_lab.engine import Pool, Request, simulate
+from tests.capacity.draws import under_way_of
 
 RATE = ramp(low=4.0, high=30.0, up_min=1.0, ramp_min=0.5, down_min=3.0)
 
@@ -194,8 +195,37 @@ def test_the_target_of_the_plan_orders_before_the_goodput_of_its_traffic() -> No
 
 def test_the_target_orders_before_the_goodput_is_reached() -> None:
     rate = goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s)
-    _, under_way = runs.little(rate)
     (target,) = [value for kind, value in runs.TARGETS.values() if kind == "requests"]
-    loop = Autoscaler("requests", target)
-    assert loop.wanted([under_way], 1) > 1
-    assert Autoscaler("requests", 40.0).wanted([under_way], 1) == 1
+    assert target < 39.0
+    for seed in (1, 2, 3):
+        under_way = under_way_of(rate, seed)
+        assert Autoscaler("requests", target).wanted([under_way], 1) > 1
+        assert Autoscaler("requests", 39.0).wanted([under_way], 1) > 1
+        assert Autoscaler("requests", 43.0).wanted([under_way], 1) == 1
+
+
+def test_a_loop_that_reads_old_values_orders_as_much_later() -> None:
+    """The same steps, two periods after: the first order comes with what it reads."""
+    fresh, old = (
+        run(signal="requests", target=20.0, cold_s=30.0, late_s=late_s)
+        for late_s in (0.0, 30.0)
+    )
+    first = [
+        next(each.minute for each in found.minutes if each.ready + each.starting > 1)
+        for found in (fresh, old)
+    ]
+    assert first[0] <= first[1] <= first[0] + 1
+    assert old.kept(LEVEL) < fresh.kept(LEVEL)
+    with pytest.raises(ValueError, match="late_s must be finite and at least 0"):
+        Autoscaler("requests", late_s=-1.0)
+
+
+def test_a_full_cache_asks_for_a_quarter_more_and_no_further() -> None:
+    """A use of the cache is at most 1, however many wait."""
+    loop = Autoscaler("kv", target=0.8, most=runs.MOST)
+    assert loop.wanted([1.0], 1) == 2 and loop.wanted([1.0] * 4, 4) == 5
+    slots = runs.scaled_run("KV cache in use, 80%")
+    limits = runs.scaled_run("KV cache in use, 80%", defaults=True)
+    assert max(slots.ready) == 1 < max(limits.ready) < runs.MOST
+    assert max(slots.signal) < 0.8 < max(limits.signal) <= 1
+    assert slots.kept < limits.kept < runs.scaled_run("KV cache in use, 10%").kept

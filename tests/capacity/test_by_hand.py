@@ -83,8 +83,10 @@ def test_requests_under_way_are_those_of_the_plan(device: str) -> None:
 def test_the_requests_that_fit_take_what_the_weights_leave(device: str) -> None:
     cost = pools.cost_of(device)
     left = 0.9 * cost.hbm_bytes - cost.weight_bytes
-    each = 1200 * cost.kv_bytes_per_token
-    assert 0 <= left - by_hand.room(device) * each < each
+    entries = 39 * 128_256  # working space of a slot: bytes an entry of the vocabulary
+    each = 1200 * cost.kv_bytes_per_token + entries
+    free = left - by_hand.room(device) * each
+    assert 0 < free < each + 0.2e9  # libraries, and less than one request more
 
 
 @pytest.mark.parametrize("tpot_s", [0.02, 0.05])

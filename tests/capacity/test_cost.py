@@ -6,12 +6,14 @@ from functools import cache
 import pytest
 
 from llmserve_lab.capacity import formulas as f
-from llmserve_lab.capacity import measured, pools, runs, tables, triangle
+from llmserve_lab.capacity import measured, pools, runs, sweep, tables, triangle
 from llmserve_lab.capacity.charging import charged, split
 from llmserve_lab.capacity.deployment import Candidate, hourly, not_below_zero
+from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
 from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.disaggregation.goodput import rate_kept
 from llmserve_lab.engine import (
     Chunked,
     IterationCost,
@@ -58,7 +60,7 @@ def test_the_dollars_of_tokens_are_the_dollars_of_the_gpu(seed: int) -> None:
 @pytest.mark.long
 def test_tokens_at_their_costs_are_a_request_at_its_cost() -> None:
     """1,000 in and 200 out cost what a request costs, the idle share aside."""
-    for rate in tables.RATES:
+    for rate in tables.rates():
         asked, told, idle = tables.token_costs(rate)
         price = float(HOURLY["h100-sxm"])
         whole = float(f.BUSY_COST(price=price, replica_rate=rate))
@@ -147,16 +149,40 @@ def test_the_planned_rate_is_one_that_the_worst_error_leaves() -> None:
     assert measured.real(9.42, high) < 9.42 < measured.real(9.42, low)
 
 
-def test_another_draw_crosses_between_the_same_two_rates() -> None:
+def test_another_draw_crosses_at_nearly_the_same_rate() -> None:
     """Nine in ten are in time a little below the rate found, and not above it."""
-    below, above = triangle.points()[6:8]
-    rate = triangle.goodput_of_draw(3)
-    assert below.per_s < rate < above.per_s
+    found = triangle.goodput(triangle.points(), LEVEL.ttft_s, LEVEL.tpot_s)
+    rate = sweep.crossing(one(), between=(0.9 * found, 1.1 * found), seed=3)
+    assert rate == pytest.approx(found, rel=0.04)
+    assert rate == pytest.approx(recorded()["draws"][sweep.DRAWS.index(3)], rel=0.01)
     kept, late = (
-        LEVEL.kept(triangle.served(LOADS[0], times * rate, one(), seed=3)).both
-        for times in (0.95, 1.05)
+        LEVEL.kept(
+            triangle.served(LOADS[0], times * rate, one(), seconds=sweep.LONG_S, seed=3)
+        ).both
+        for times in (0.97, 1.03)
     )
     assert kept >= 0.9 > late
+
+
+@pytest.mark.parametrize("device", triangle.DEVICES)
+def test_the_goodput_is_one_number_by_shares_and_by_times(device: str) -> None:
+    """Where the share in time falls to nine in ten, and where their TPOT is reached."""
+    found = triangle.points(device=device)
+    for level in (LEVEL, triangle.RELAXED):
+        i, j = (
+            triangle.TTFTS_S.index(level.ttft_s),
+            triangle.TPOTS_S.index(level.tpot_s),
+        )
+        by_share = rate_kept([e.per_s for e in found], [e.kept[i][j] for e in found])
+        by_time = triangle.goodput(found, level.ttft_s, level.tpot_s)
+        assert by_time == pytest.approx(by_share, rel=0.01)
+
+
+def test_a_point_says_the_same_by_its_share_and_by_its_time() -> None:
+    report = triangle.served(LOADS[0], 13.0, one())
+    for ttft_s, tpot_s in ((0.5, 0.02), (0.06, 0.1), (0.5, 0.015)):
+        share = report.slo_attainment(ttft_s=ttft_s, tpot_s=tpot_s)
+        assert (sweep.over(report, ttft_s, tpot_s) <= 1) == (share >= 0.9)
 
 
 @pytest.mark.long

@@ -11,6 +11,7 @@ from llmserve_lab.capacity import (
     datasheet,
     day,
     headroom,
+    levers,
     measured,
     mlperf,
     pools,
@@ -137,20 +138,41 @@ def test_each_column_of_the_sum_by_hand() -> None:
             float(row[f"{h}, ms"]) for h in ("fixed", "prompt", "answer")
         )
         assert agrees(row["fixed, ms"], 1e3 * (cost.overhead_s + cost.weights_s))
-        rate = float(row["/s"])
+        rate = float(row["mean, /s"])
         assert rate == pytest.approx(
             (1 - fixed / 20) / (prompt + answer) * 1e3, rel=0.02
         )
         assert int(row["GPUs"]) == ceil(day.HIGHEST / rate)
-        assert float(row["$ each"]) == float(prices.HOURLY[key])
         bill = int(row["GPUs"]) * float(prices.HOURLY[key])
         assert float(row["$/hour"]) == pytest.approx(bill)
-        room = (
-            (0.9 * cost.hbm_bytes - cost.weight_bytes) / cost.kv_bytes_per_token / 1200
+        left, each = (
+            0.9 * cost.hbm_bytes - cost.weight_bytes,
+            1200 * cost.kv_bytes_per_token + 39 * 128_256,  # a slot's working space
         )
-        assert numbers(row["fit"])[0] == pytest.approx(room, rel=0.02)
-        kept = [p.per_s for p in triangle.points(device=key) if p.kept[1][1] >= 0.9]
-        assert max(kept) * 0.98 <= float(row["engine, /s"]) < rate
+        assert numbers(row["fit"])[0] == pytest.approx(left / each, rel=0.01)
+        aim = 20 / recorded()["levers"]["p90 over mean"][key]
+        most = (1 - fixed / aim) / (prompt + answer) * 1e3
+        assert float(row["nine in ten, /s"]) == pytest.approx(most, rel=0.02)
+
+
+def test_each_column_of_the_price_with_and_without_the_launches_of_prompts() -> None:
+    shown = rows(levers.table(day.HIGHEST))
+    keys = {tables.short(key): key for key in triangle.DEVICES}
+    assert {row["GPU"] for row in shown} == {*keys}
+    for row in shown:
+        key = keys[row["GPU"]]
+        found = triangle.goodput(triangle.points(device=key), 0.5, 0.02)
+        assert agrees(row["waits, /s"], found)
+        assert agrees(row["hidden, /s"], recorded()["levers"]["unwaited"][key])
+        for head, gpus, usd in (
+            ("waits, /s", "GPUs", "$/hour"),
+            ("hidden, /s", "so GPUs", "so $"),
+        ):
+            assert int(row[gpus]) == ceil(day.HIGHEST / float(row[head]))
+            bill = int(row[gpus]) * float(prices.HOURLY[key])
+            assert float(row[usd]) == pytest.approx(bill)
+    bills = [float(row["$/hour"]) for row in shown]
+    assert bills == sorted(bills)
 
 
 def test_parts_of_a_time_give_another_gpu_s_times_by_two_datasheets() -> None:
@@ -176,7 +198,10 @@ def test_parts_of_a_time_give_another_gpu_s_times_by_two_datasheets() -> None:
 def test_each_column_of_headroom_is_what_was_recorded_for_it() -> None:
     for row, tried, draws in zip(rows(headroom.table()), headroom.TRIED,
                                  recorded()["headroom"], strict=True):  # fmt: skip
-        asked = [numbers(row[h])[0] for h in ("cold start", "target", "at least")]
+        asked = [
+            numbers(row[h])[0]
+            for h in ("cold start", "target", "at least", "signal's age")
+        ]
         assert tuple(asked) == tried and row["cold start"].endswith(" s")
         late = sorted(100 * (1 - kept) for kept, _ in draws)
         assert numbers(row["late"]) == pytest.approx([late[0], late[-1]], abs=0.051)

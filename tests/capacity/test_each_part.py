@@ -155,9 +155,16 @@ def test_a_dot_of_the_triangle_stands_at_its_tail_and_its_cost() -> None:
     assert said and all(
         any(agrees(text[:-2], p.per_s) for p in found[::3]) for text in said
     )
-    (rule,) = drawn.marks(figure, "rule")
+    rule, level = drawn.marks(figure, "rule")
     tokens = [d["x"] for d, p in zip(dots, found, strict=True) if p.tpot_s <= 0.02]
     assert max(tokens) <= rule["x"] + 1
+    # the second crosses the curve where the goodput lies
+    goodput = triangle.goodput(triangle.points(), 0.5, 0.02)
+    dearer, cheaper = (
+        [d["y"] for d, p in zip(dots, found, strict=True) if side(p.per_s)]
+        for side in (goodput.__gt__, goodput.__lt__)
+    )
+    assert max(dearer) < level["y"] < min(cheaper)  # y grows downwards
 
 
 def test_lines_of_the_share_in_time_are_those_of_their_targets() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.capacity import headroom, mlperf, pools, runs, triangle
+from llmserve_lab.capacity import headroom, mlperf, pools, runs, sweep, triangle
+from llmserve_lab.capacity.__main__ import PARTS
 from llmserve_lab.capacity.autoscaling import Autoscaler, scaled
 from llmserve_lab.capacity.deployment import grid
 from llmserve_lab.capacity.level import ServiceLevel
@@ -44,13 +45,14 @@ def test_a_line_of_the_triangle_is_what_the_engine_gives(
     model: str, device: str, load: triangle.MeanLengths
 ) -> None:
     one = triangle.pool(model, device)
-    most = triangle.saturation(load, one)
+    most = sweep.saturation(load, one)
     stored = recorded()["triangle"][f"{model}, {device}, {load}"]
-    rates = [float(f"{share * most:.3g}") for share in triangle.SHARES]
-    assert [row[0] for row in stored] == pytest.approx(rates, rel=1e-4)
+    asked = {float(f"{share * most:.3g}") for share in sweep.SHARES}
+    rates = [row[0] for row in stored]
+    assert asked <= {*rates} and rates == sorted(rates)
     for place in DRAW.sample(range(len(rates)), 4):
-        run = triangle.served(load, rates[place], one)
-        assert stored[place] == as_stored(triangle.point(run, rates[place]))
+        run = triangle.served(load, rates[place], one, seconds=sweep.LONG_S)
+        assert stored[place] == as_stored(sweep.point(run, rates[place]))
 
 
 @pytest.mark.parametrize(("cold_s", "name"), DRAW.sample(BURSTS, 4))
@@ -62,9 +64,14 @@ def test_a_burst_is_what_the_autoscaler_makes_of_it(cold_s: float, name: str) ->
 
 @pytest.mark.parametrize("place", DRAW.sample(range(len(headroom.TRIED)), 2))
 def test_a_burst_with_headroom_is_what_is_stored(place: int) -> None:
-    cold_s, target, fewest = headroom.TRIED[place]
+    cold_s, target, fewest, late_s = headroom.TRIED[place]
     policy = Autoscaler(
-        "requests", target, cold_s=cold_s, fewest=fewest, most=runs.MOST
+        "requests",
+        target,
+        cold_s=cold_s,
+        fewest=fewest,
+        most=runs.MOST,
+        late_s=late_s,
     )
     one = triangle.pool("llama-3.1-8b", "h100-sxm")
     draws = [headroom.outcome(seed, policy, one) for seed in headroom.DRAWS]
@@ -78,6 +85,11 @@ def test_a_mix_carries_what_is_stored(mix: pools.GpuMix) -> None:
 
 def test_the_hour_is_what_the_simulations_give() -> None:
     assert recorded()["hour"] == as_stored(runs.hour_all())
+
+
+@pytest.mark.parametrize("part", ["caps", "charged", "latencies", "few", "best"])
+def test_runs_at_the_goodputs_are_what_is_stored(part: str) -> None:
+    assert recorded()[part] == as_stored(PARTS[part]())
 
 
 def test_the_engine_beside_the_benchmark_is_what_is_stored() -> None:

@@ -17,12 +17,12 @@ KEPT: dict[str, list[str]] = {
         ),
     ],
     "capacity": [
-        "price afternoon rate_only goodput_span",
+        "price afternoon rate_only worst_rate goodput_span ‘never measured’",
         "‘Beyond the’ ‘rises but’ ‘falls at’ full_rate full_kept",
         "‘with the’ ratio low_ratio",
-        "day_high day_used",
-        "‘No signal’ slow target ‘below the’ ‘best one’ flight_missed ‘with fast’ fast "
-        "flight_fast",
+        "day_high day_used ‘less hangs’ ‘hidden’",
+        "‘No signal’ slow target ‘below what’ ‘best one’ flight_missed ‘with fast’ "
+        "fast flight_fast",
     ],
     "continuous_batching": [
         "‘longest answer’ ‘with slots’ slots idle_many",

@@ -144,7 +144,8 @@ LOOKS: dict[str, tuple[Said, ...]] = {
     ),
     "capacity": (
         (
-            r"left of the (?P<look>dashed) line, [\w ]* keep the (?P<what>TPOT target)",
+            r"[Ll]eft of the (?P<look>dashed) line, "
+            r"[\w ]* keep the (?P<what>TPOT target)",
             as_rule("capacity.cost_latency"),
             {},
         ),

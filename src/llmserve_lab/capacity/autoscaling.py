@@ -46,11 +46,13 @@ class Autoscaler:
 
     ``signal``: requests that wait for admission (``queue``), share of the KV cache in
     use (``kv``), the 90th percentile of TTFT in s over the last minute (``ttft``),
-    requests waiting or running (``requests``), or nothing.
+    requests waiting or running (``requests``), or nothing. What the loop reads is
+    ``late_s`` old, in whole periods: metrics are collected and passed on.
 
     Raises:
         ValueError: the signal is none of these, a target or a period is not positive,
-            the cold start is negative, or there is no replica to begin with.
+            the cold start or the delay is negative, or there is no replica to begin
+            with.
     """
 
     signal: Signal
@@ -60,6 +62,7 @@ class Autoscaler:
     most: int = 8
     period_s: float = PERIOD_S
     hold_s: float = HOLD_S
+    late_s: float = 0.0
 
     def __post_init__(self) -> None:
         one_of("signal", self.signal, Signal)
@@ -67,6 +70,7 @@ class Autoscaler:
         positive("period_s", self.period_s)
         at_least("cold_s", self.cold_s, 0)
         at_least("hold_s", self.hold_s, 0)
+        at_least("late_s", self.late_s, 0)
         whole(fewest=self.fewest)
         if not self.fewest <= self.most <= MOST_REPLICAS:
             raise ValueError(
@@ -133,6 +137,7 @@ class Scaled(Routing):
     ready_s: dict[int, float] = field(default_factory=dict)  # by place: serves from
     wants: deque[tuple[float, int]] = field(default_factory=deque)
     minutes: list[Minute] = field(default_factory=list)
+    seen: deque[list[float]] = field(default_factory=deque)  # not read by the loop yet
     next_s: float = 0.0
     paid_s: float = 0.0
     since_s: float = 0.0
@@ -162,7 +167,10 @@ class Scaled(Routing):
         ready = [at for at, since_s in self.ready_s.items() if since_s <= now_s]
         values = [self._value(replicas[at], now_s) for at in ready]
         before = len(self.ready_s)
-        asked = self.policy.wanted(values, before)
+        self.seen.append(values)
+        if len(self.seen) > 1 + round(self.policy.late_s / self.policy.period_s):
+            self.seen.popleft()
+        asked = self.policy.wanted(self.seen[0], before)
         self.wants.append((now_s, asked))
         while self.wants[0][0] < now_s - self.policy.hold_s:
             self.wants.popleft()

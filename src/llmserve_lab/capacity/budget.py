@@ -9,22 +9,19 @@ from dataclasses import dataclass
 from functools import cache
 from math import ceil
 
-import numpy as np
-
 from llmserve_lab import running_example
 from llmserve_lab.capacity import day
 from llmserve_lab.capacity.level import Kept
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.runs import most_of_the_trace, slots
+from llmserve_lab.capacity.runs import most_of_the_trace
+from llmserve_lab.capacity.sweep import LONG_S, crossing
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, served
 from llmserve_lab.capacity.triangle import ROWS as PAGE_ROWS
 from llmserve_lab.continuous_batching.machine import GRAPH_ROWS, priced
 from llmserve_lab.continuous_batching.tuning import saturated
-from llmserve_lab.disaggregation.goodput import rate_kept
 from llmserve_lab.engine import Chunked, IterationCost, Pool
 
 ROWS = GRAPH_ROWS
-RATES = np.arange(8.0, 22.1, 1.0)  # requests per second
 CAPS = (40, 48, 56, 60, 64, 96)  # requests that run at most
 
 
@@ -33,26 +30,17 @@ def pool_of(cost: IterationCost) -> Pool:
     return Pool(cost, Chunked(ROWS))
 
 
-def with_slots(per_s: float, slots: int) -> Kept:
+def with_slots(
+    per_s: float, slots: int, *, seconds: float = LONG_S, seed: int = 1
+) -> Kept:
     """What the page's budget keeps of a rate with so many requests running at most."""
     one = Pool(running_example.cost(), Chunked(PAGE_ROWS, slots))
-    return LEVEL.kept(served(LOADS[0], per_s, one))
-
-
-def most_gained(per_s: float) -> float:
-    """Share in time at a rate under the best of the caps, less that without one."""
-    free = with_slots(per_s, slots()).both
-    return max(with_slots(per_s, each).both for each in CAPS) - free
+    return LEVEL.kept(served(LOADS[0], per_s, one, seconds=seconds, seed=seed))
 
 
 def usual_goodput(cost: IterationCost) -> float:
-    """Goodput of the usual load under the smaller budget, on straight lines."""
-    level = {"ttft_s": LEVEL.ttft_s, "tpot_s": LEVEL.tpot_s}
-    shares = [
-        served(LOADS[0], rate, pool_of(cost)).slo_attainment(**level)
-        for rate in RATES.tolist()
-    ]
-    return round(rate_kept(RATES.tolist(), shares), 1)
+    """Goodput of the usual load under the smaller budget."""
+    return round(crossing(pool_of(cost)), 1)
 
 
 def compared() -> dict[str, float]:

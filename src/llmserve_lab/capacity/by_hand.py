@@ -14,17 +14,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llmserve_lab import running_example
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools
 from llmserve_lab.capacity.deployment import hourly
 from llmserve_lab.capacity.group import BLOCK
 from llmserve_lab.capacity.measured import real
+from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, goodput, points
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.checks import positive
 from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT
+from llmserve_lab.validation.room import library_bytes, requests_that_fit, slot_bytes
 
 ANSWERS = 40  # of the step whose times are taken
 ALONE = IterationLoad.of(chunk=1, context=PROMPT + ANSWER // 2).times(ANSWERS)
@@ -77,9 +81,19 @@ def priced(device: str, cost: IterationCost) -> RequestTimes:
 
 
 def room(device: str) -> int:
-    """Usual requests whose caches fit beside the weights."""
-    blocks = pools.cost_of(device).kv_blocks(block_tokens=BLOCK)
-    return blocks // -(-(PROMPT + ANSWER) // BLOCK)
+    """Usual requests that fit beside the weights, by the rule of all pages."""
+    cost = pools.cost_of(device)
+    blocks = -(-(PROMPT + ANSWER) // BLOCK)
+    return requests_that_fit(
+        float(MEMORY_SHARE) * cost.hbm_bytes - cost.weight_bytes,
+        request_bytes=blocks * BLOCK * cost.kv_bytes_per_token,
+        vocab=running_example.model().vocab,
+    )
+
+
+def working() -> tuple[float, float]:
+    """Bytes that libraries take of a GPU, and working space of each slot."""
+    return library_bytes(), slot_bytes(running_example.model().vocab)
 
 
 def engine_rate(device: str) -> float:
@@ -98,8 +112,18 @@ def rent(device: str, rate: float, off: float = 0.0) -> float:
     return int(f.N_REPLICAS(peak_rate=rate, replica_rate=one)) * hourly(device)
 
 
+def over_mean(device: str) -> float:
+    """TPOT of nine in ten over the mean TPOT at the goodput of a GPU, as recorded."""
+    return float(recorded()["levers"]["p90 over mean"][device])
+
+
+def nine_in_ten_rate(one: RequestTimes) -> float:
+    """Requests per second with the TPOT of nine in ten, not the mean, at the target."""
+    return one.rate(LEVEL.tpot_s / over_mean(one.device))
+
+
 def table(rate: float) -> Table:
-    """Table of the sum for each kind of GPU, cheapest first, and the engine beside."""
+    """Table of the sum for each kind of GPU, cheapest first."""
     found = []
     for device in DEVICES:
         one = times_of(device)
@@ -111,10 +135,9 @@ def table(rate: float) -> Table:
             *(f"{1e3 * s:.1f}" for s in (one.fixed_s, one.prompt_s, one.answer_s)),
             f"{room(one.device):,}",
             f"{one.rate(LEVEL.tpot_s):.1f}",
+            f"{nine_in_ten_rate(one):.1f}",
             f"{many}",
-            f"{hourly(one.device):.2f}",
             f"{usd:.2f}",
-            f"{engine_rate(one.device):.1f}",
         )
         for usd, many, one in sorted(found, key=lambda each: each[0])
     ]
@@ -124,14 +147,14 @@ def table(rate: float) -> Table:
         "prompt, ms",
         "answer, ms",
         "fit",
-        "/s",
+        "mean, /s",
+        "nine in ten, /s",
         "GPUs",
-        "$ each",
         "$/hour",
-        "engine, /s",
     )
     caption = (
         f"By hand for {rate:.0f} requests/s, cheapest first: times, requests that fit "
-        "into memory, requests/s of one GPU, and the engine's goodput beside it"
+        "into memory, requests/s of one GPU if the mean TPOT keeps the target and if "
+        "that of nine in ten does, GPUs and price by the mean"
     )
     return Table(caption, columns, rows, band=UNSEEN)

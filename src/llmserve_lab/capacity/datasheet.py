@@ -89,8 +89,8 @@ def table() -> Table:
     ]
     columns = ("H100, ms", "arithmetic", "memory", "CPU", "together")
     caption = (
-        "What the times are due to on the H100 (CPU: bookkeeping and launches, more of "
-        "them beside a prompt)"
+        "What the times are due to on the H100 (CPU: bookkeeping and launches, the "
+        "starts of the GPU's programs, more of them beside a prompt)"
     )
     return Table(caption, columns, rows, band=APART)
 

@@ -16,10 +16,12 @@ from typing import Literal
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.tables import WAITED
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.checks import positive
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.validation import Setting, band
+from llmserve_lab.validation.room import requests_that_fit, working_bytes
 
 Limit = Literal["TPOT", "TTFT", "memory", "prompts", "none"]
 BLOCK, HALVINGS, THIRDS = 16, 60, 100
@@ -47,6 +49,7 @@ class Group:
     asked: ServerDemand
     cost: IterationCost
     setting: Setting
+    vocab: int
 
     @property
     def weight_bytes(self) -> float:
@@ -54,21 +57,40 @@ class Group:
         return self.cost.weight_bytes
 
     @property
-    def room_tokens(self) -> int:
-        """Tokens of cache that the engine's share of the memory holds."""
-        return self.cost.kv_blocks(block_tokens=BLOCK) * BLOCK
+    def left_bytes(self) -> float:
+        """What the weights leave of the engine's share of the memory, on each GPU."""
+        usable_bytes = float(MEMORY_SHARE) * self.cost.hbm_bytes
+        return (usable_bytes - self.weight_bytes) / self.tp
+
+    @property
+    def block_bytes(self) -> float:
+        """A block of the cache on all GPUs, copies of KV heads included."""
+        return BLOCK * self.cost.kv_bytes_per_token * self.cost.kv_copies
 
     @property
     def room_bytes(self) -> float:
-        """What these tokens take, copies of KV heads included."""
-        cost = self.cost
-        return self.room_tokens * cost.kv_bytes_per_token * cost.kv_copies
+        """What is left for the cache beside the working space for those that fit."""
+        working = working_bytes(max(1, self.fits), vocab=self.vocab, n_gpus=self.tp)
+        return max(0.0, self.left_bytes - working) * self.tp
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the cache, one at least: it is asked of groups that hold some."""
+        return max(1, int(self.room_bytes / self.block_bytes))
 
     @property
     def fits(self) -> int:
-        """Requests with room for every token of prompt and answer."""
-        blocks = self.room_tokens // BLOCK
-        return blocks // -(-self.asked.length // BLOCK)
+        """Requests with room for all their tokens, a slot and working space for each.
+
+        By the rule of all pages.
+        """
+        blocks = -(-self.asked.length // BLOCK)
+        return requests_that_fit(
+            self.left_bytes,
+            request_bytes=blocks * self.block_bytes / self.tp,
+            vocab=self.vocab,
+            n_gpus=self.tp,
+        )
 
     @property
     def alone_ttft_s(self) -> float:

@@ -21,16 +21,20 @@ from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.page.table import Table
 
 DRAWS = (1, 2, 3)  # seeds of the burst
-# cold start in s, target, replicas in reserve (at least one stands)
+METRIC_S = 30.0  # age of a signal that was collected and passed on; none measured it
+TAKEN = {0.0: 21.0, METRIC_S: 13.0}  # targets of the fast start by age of the signal
+# cold start in s, target, replicas in reserve (at least one stands), age of the signal
 TRIED = (
-    (runs.FAST_S, 35.0, 1),
-    (runs.FAST_S, 11.0, 1),
-    (runs.FAST_S, 35.0, 2),
-    (runs.FAST_S, 21.0, 2),
-    (runs.SLOW_S, 35.0, 1),
-    (runs.SLOW_S, 35.0, 3),
-    (runs.SLOW_S, 20.0, 1),
-    (runs.SLOW_S, 15.0, 1),
+    (runs.FAST_S, 35.0, 1, 0.0),
+    (runs.FAST_S, 11.0, 1, 0.0),
+    (runs.FAST_S, 35.0, 2, 0.0),
+    (runs.FAST_S, TAKEN[0.0], 2, 0.0),
+    (runs.FAST_S, TAKEN[0.0], 2, METRIC_S),
+    (runs.FAST_S, TAKEN[METRIC_S], 2, METRIC_S),
+    (runs.SLOW_S, 35.0, 1, 0.0),
+    (runs.SLOW_S, 35.0, 3, 0.0),
+    (runs.SLOW_S, 20.0, 1, 0.0),
+    (runs.SLOW_S, 15.0, 1, 0.0),
 )
 UNSEEN = Unmeasured("no measured server was put through such a burst")
 
@@ -40,21 +44,27 @@ def growth() -> float:
     return (runs.HIGH - runs.LOW) / (runs.RAMP_MIN * MINUTE_S)
 
 
-def grown(per_s2: float, cold_s: float) -> float:
-    """Requests per second that come on top from the order to the service."""
+def grown(per_s2: float, cold_s: float, late_s: float = 0.0) -> float:
+    """Requests per second that come on top from the order to the service.
+
+    The signal that is read is ``late_s`` old.
+    """
     at_least("per_s2", per_s2, 0)
     at_least("cold_s", cold_s, 0)
-    return per_s2 * (cold_s + PERIOD_S)
+    at_least("late_s", late_s, 0)
+    return per_s2 * (cold_s + PERIOD_S + late_s)
 
 
-def order_rate(goodput: float, per_s2: float, cold_s: float, ready: int = 1) -> float:
+def order_rate(
+    goodput: float, per_s2: float, cold_s: float, ready: int = 1, late_s: float = 0.0
+) -> float:
     """Largest rate of each ready replica at which an order is early enough.
 
     At or below 0 none is: that many replicas cannot carry the growth itself.
     """
     positive("goodput", goodput)
     whole(ready=ready)
-    return goodput - grown(per_s2, cold_s) / ready
+    return goodput - grown(per_s2, cold_s, late_s) / ready
 
 
 def standing(
@@ -72,9 +82,14 @@ def tried() -> list[list[list[float]]]:
     """As it is stored: share kept and GPU-hours of each draw, by what is tried."""
     one = pool("llama-3.1-8b", "h100-sxm")
     found = []
-    for cold_s, target, fewest in TRIED:
+    for cold_s, target, fewest, late_s in TRIED:
         policy = Autoscaler(
-            "requests", target, cold_s=cold_s, fewest=fewest, most=runs.MOST
+            "requests",
+            target,
+            cold_s=cold_s,
+            fewest=fewest,
+            most=runs.MOST,
+            late_s=late_s,
         )
         found.append([outcome(seed, policy, one) for seed in DRAWS])
     return found
@@ -110,9 +125,11 @@ class BurstOutcome:
 
 
 @cache
-def late(cold_s: float, target: float, reserve: int) -> BurstOutcome:
+def late(
+    cold_s: float, target: float, reserve: int, late_s: float = 0.0
+) -> BurstOutcome:
     """What was tried, as recorded."""
-    draws = recorded()["headroom"][TRIED.index((cold_s, target, reserve))]
+    draws = recorded()["headroom"][TRIED.index((cold_s, target, reserve, late_s))]
     kept, hours = zip(*draws, strict=True)
     return BurstOutcome(tuple(1 - each for each in kept), sum(hours) / len(hours))
 
@@ -120,20 +137,22 @@ def late(cold_s: float, target: float, reserve: int) -> BurstOutcome:
 def table() -> Table:
     """Table of the burst by cold start, target and reserve."""
     rows = []
-    for cold_s, target, reserve in TRIED:
-        found = late(cold_s, target, reserve)
+    for cold_s, target, reserve, age_s in TRIED:
+        found = late(cold_s, target, reserve, age_s)
         rows.append(
             (
                 f"{cold_s:.0f} s",
                 f"{target:.0f}",
                 f"{reserve}",
+                f"{age_s:.0f} s",
                 f"{min(found.shares):.1%} to {max(found.shares):.1%}",
                 f"{found.hours:.2f}",
             )
         )
-    columns = ("cold start", "target", "at least", "late", "GPU-hours")
+    columns = ("cold start", "target", "at least", "signal's age", "late", "GPU-hours")
     caption = (
         "The burst in three draws: requests under way that one replica should show, "
-        "replicas that always stand, share late, GPU-hours on average"
+        "replicas that always stand, age of what the loop reads, share late, GPU-hours "
+        "on average"
     )
     return Table(caption, columns, rows, band=UNSEEN)

@@ -105,4 +105,4 @@ def _sized(
         output_len=asked.answer,
         precision=precision,
     )
-    return Group(tp, asked, cost, setting)
+    return Group(tp, asked, cost, setting, model.vocab)

@@ -6,7 +6,7 @@
 ... )  # doctest: +ELLIPSIS
 Llama-3.1-8B on H100 SXM, BF16: 1,000 tokens in, 200 out
 ...
-Choice: 1 server of 1 H100 SXM for 10 requests/s; ...
+By means: 1 server of 1 H100 SXM for 10 requests/s; ...
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ from collections.abc import Sequence
 
 from llmserve_lab import catalog
 from llmserve_lab.capacity.demand import ServerDemand
-from llmserve_lab.capacity.group import Group
 from llmserve_lab.capacity.plan import SizingPlan, plan
-from llmserve_lab.capacity.plan_run import MORE, enough, kept
-from llmserve_lab.capacity.plan_text import counted, record, text
+from llmserve_lab.capacity.plan_run import decision
+from llmserve_lab.capacity.plan_text import record, text
 
 NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(.*)")
-SIMULATED = "Simulated, arrivals and lengths at random"
 SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 PER_SECOND = {"": 1.0, "/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600}
 
@@ -74,19 +72,9 @@ def main(words: Sequence[str] | None = None) -> None:
     print(json.dumps(record(found), indent=1) if arguments.json else text(found))
     if arguments.simulate and found.choice:
         try:
-            print(_simulated(found.choice))
+            print(decision(found))
         except ValueError as error:
             parser.error(str(error))
-
-
-def _simulated(group: Group) -> str:
-    """How many requests keep the promises, and the servers with which enough do."""
-    said = f"{SIMULATED}: {kept(group).both:.0%} of the requests keep both promises"
-    if not group.asked.rate:
-        return f"{said}."
-    number = enough(group)
-    more = f"with {number}" if number else f"not with {group.replicas + MORE} either"
-    return f"{said} with {counted(group.replicas)}, nine in ten {more}."
 
 
 def _measured(said: str, units: dict[str, float]) -> float:
@@ -116,5 +104,5 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--precision", help="bf16, fp8, ...")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print plain data")
-    how.add_argument("--simulate", action="store_true", help="run the choice as well")
+    how.add_argument("--simulate", action="store_true", help="decide by simulation")
     return parser

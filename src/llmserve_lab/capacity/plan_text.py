@@ -55,7 +55,7 @@ def text(found: SizingPlan) -> str:
 
 
 def sentence(found: SizingPlan) -> str:
-    """The choice in one sentence, or why there is none."""
+    """What the rule of means says in one sentence, or why it says nothing."""
     best, asked = found.choice, found.asked
     if best is None or best.best is None:
         why = {each.limit for each in found.groups}
@@ -68,10 +68,10 @@ def sentence(found: SizingPlan) -> str:
     each = f"{best.tp} {found.gpu.name}"
     if asked.rate is None:
         rate = f"{plain(best.gpu_rate)} requests/s a GPU"
-        return f"Choice: servers of {each}, {rate}, the most of all; {bound}."
+        return f"By means: servers of {each}, {rate}, the most of all; {bound}."
     servers = f"{counted(best.replicas)} of {each}"
     return (
-        f"Choice: {servers} for {plain(asked.rate)} requests/s; they carry up to "
+        f"By means: {servers} for {plain(asked.rate)} requests/s; they carry up to "
         f"{plain(best.carried)}, {bound}."
     )
 

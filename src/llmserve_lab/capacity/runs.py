@@ -8,21 +8,26 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from llmserve_lab import running_example
 from llmserve_lab.capacity import search as find
 from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, Signal, scaled
 from llmserve_lab.capacity.deployment import Candidate, grid
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.loads import asked, ramp
+from llmserve_lab.capacity.pools import LONG_S
 from llmserve_lab.capacity.pools import asked as poisson
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import HOUR_S, MINUTE_S, azure_hour
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
+from llmserve_lab.catalog.evidence.serving import DEFAULT_SEQS
 from llmserve_lab.engine import Chunked, Pool, Report, Request, simulate
+from llmserve_lab.validation.room import working_bytes
 
 LOW, HIGH = 10.0, 40.0  # requests per second, before the burst and in it
 UP_MIN, RAMP_MIN, DOWN_MIN, LASTS_MIN = 5.0, 3.0, 18.0, 30.0
 SLOW_S, FAST_S = 180.0, 30.0  # cold starts: image, weights, graphs; or a snapshot
-MOST = 8
+MOST, HALVINGS = 8, 11
+DEFAULTS, DEFAULT_BUDGET = "vLLM's default limits", 8192
 SEARCHED = ServiceLevel(ttft_s=1.0, tpot_s=0.05)  # of the 70B model on the trace
 TARGETS: dict[str, tuple[Signal, float]] = {
     "waiting requests, 5 a replica": ("queue", 5.0),
@@ -75,6 +80,24 @@ def scaled_all() -> dict[str, Any]:
             for name, policy in policies(cold_s).items()
         }
         for cold_s in (SLOW_S, FAST_S)
+    } | {DEFAULTS: scaled_by_default()}
+
+
+def by_default() -> Pool:
+    """The replica with vLLM's default limits on an H100, and the cache they leave."""
+    one = pool("llama-3.1-8b", "h100-sxm")
+    slots = int(float(DEFAULT_SEQS))
+    reserved = working_bytes(slots, vocab=running_example.model().vocab)
+    blocks = one.cost.kv_blocks(reserved_bytes=reserved)
+    return Pool(one.cost, Chunked(DEFAULT_BUDGET, slots), kv_blocks=blocks)
+
+
+def scaled_by_default() -> dict[str, Any]:
+    """The burst with the slow start under vLLM's default limits."""
+    one = by_default()
+    return {
+        name: stored(scaled(burst(), one, policy))
+        for name, policy in policies(SLOW_S).items()
     }
 
 
@@ -117,7 +140,7 @@ def little(rate: float, replicas: int = 1) -> tuple[float, float]:
     """Mean latency on H100s at a rate, and by Little's law requests under way."""
     one = pool("llama-3.1-8b", "h100-sxm")
     several = Pool(one.cost, one.policy, replicas=replicas)
-    report = simulate(poisson(LOADS[0], rate), several)
+    report = simulate(poisson(LOADS[0], rate, LONG_S), several)
     latency_s = float(report.latency_s.mean())
     return latency_s, rate * latency_s
 
@@ -141,9 +164,9 @@ def little_of_the_hour() -> tuple[float, float]:
 
 
 @cache
-def scaled_run(name: str, cold_s: float = SLOW_S) -> Stored:
-    """The burst under one autoscaler, as recorded."""
-    found = recorded()["scaled"][f"{cold_s:g}"][name]
+def scaled_run(name: str, cold_s: float = SLOW_S, *, defaults: bool = False) -> Stored:
+    """The burst under one autoscaler, as recorded; or with vLLM's default limits."""
+    found = recorded()["scaled"][DEFAULTS if defaults else f"{cold_s:g}"][name]
     ready, starting, waiting, signal = zip(*found["minutes"], strict=True)
     return Stored(
         ready=ready,
@@ -177,7 +200,7 @@ def most_of_the_trace(level: ServiceLevel = LEVEL, one: Pool | None = None) -> f
     one, requests = one or pool("llama-3.1-8b", "h100-sxm"), azure_hour()
     mean = len(requests) / requests[-1].arrival_s
     low, high = 1.0, 4.0
-    for _ in range(7):
+    for _ in range(HALVINGS):
         times = (low + high) / 2
         kept = level.kept(simulate(list(faster(requests, times=times)), one))
         low, high = (times, high) if kept.good else (low, times)

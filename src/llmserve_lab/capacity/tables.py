@@ -9,8 +9,9 @@ from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools, runs
 from llmserve_lab.capacity.charging import Charged, split
 from llmserve_lab.capacity.deployment import HOUR_S
+from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.search import GOOD
-from llmserve_lab.capacity.triangle import LOADS, goodput, points, pool
+from llmserve_lab.capacity.triangle import LEVEL, LOADS, goodput, points, pool
 from llmserve_lab.catalog.data.prices import (
     API_PRICES,
     H100_CHEAPEST,
@@ -27,7 +28,7 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 
 MOST_REQUESTS = 10**6  # of one run
-RATES = (1.0, 5.0, 13.8)
+NIGHT, LITTLE = 1.0, 5.0  # requests a second, beside the goodput
 UNSEEN = Unmeasured("no measured run tells at which rate this promise is kept")
 CHARGED = Unmeasured("no measured row was charged by input and output apart")
 WAITED = Unmeasured("no measured row tells how long prompts waited for their turn")
@@ -72,8 +73,24 @@ def prices() -> Table:
     return Table("Prices of rented GPUs", ("GPU", "price", "source", "offer"), rows)
 
 
+def rates() -> tuple[float, ...]:
+    """Loads of the page's replica: two small ones, and its goodput as it is printed."""
+    return NIGHT, LITTLE, round(goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s), 1)
+
+
 @cache
 def charged_at(rate: float) -> Charged:
+    """The warm middle of a run at one of the rates, charged, as recorded.
+
+    Raises:
+        ValueError: the rate is not among those that are stored.
+    """
+    stored = recorded()["charged"]
+    key_of("rate", f"{rate:g}", stored)
+    return Charged(*stored[f"{rate:g}"])
+
+
+def charged_run(rate: float) -> Charged:
     """The warm middle of a run at a rate, charged to prompts and answers."""
     seconds = max(pools.SECONDS, 300 / rate)
     requests = pools.asked(LOADS[0], rate, seconds)
@@ -108,7 +125,7 @@ def charged_ms(usd: float, num_tokens: int) -> float:
 def tokens_table() -> Table:
     """Table of what input and output tokens cost as the replica fills, and APIs ask."""
     rows: list[tuple[str, ...]] = []
-    for rate in RATES:
+    for rate in rates():
         asked, told, idle = token_costs(rate)
         cells = (f"{asked:.4f}", f"{told:.2f}", f"1 : {told / asked:.0f}")
         whole = f.BUSY_COST(price=float(HOURLY["h100-sxm"]), replica_rate=rate)

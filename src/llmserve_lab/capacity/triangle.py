@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
-
-import numpy as np
+from itertools import pairwise
+from math import log
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity.level import ServiceLevel, Target
@@ -36,9 +36,8 @@ DEVICES = tuple(
 TTFTS_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 TPOTS_S = (0.015, 0.02, 0.03, 0.05, 0.1)
 LEVEL = ServiceLevel(ttft_s=0.5, tpot_s=0.02)  # of the page
-SECONDS = 120.0  # of arrivals at each rate
-# Rates, as shares of what comes out of a short backlog.
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5)
+SECONDS = 120.0  # of arrivals at a rate
+RELAXED = ServiceLevel(ttft_s=0.5, tpot_s=0.05)
 LASTS_S = 5.0  # beyond this P90 of TTFT the queue grows while the run lasts
 
 
@@ -71,6 +70,7 @@ class TracedRate:
     kept: tuple[tuple[float, ...], ...]  # both targets, by TTFTS_S and TPOTS_S
     soon: tuple[float, ...]  # the first target alone, by TTFTS_S
     steady: tuple[float, ...]  # the second alone, by TPOTS_S
+    worst: tuple[tuple[float, ...], ...]  # P90 of the worse time over its target
 
 
 def pool(model: str, device: str, rows: int = ROWS) -> Pool:
@@ -100,48 +100,6 @@ def served(
     return simulate(requests, pool)
 
 
-def saturation(demand: MeanLengths, pool: Pool) -> float:
-    """Requests per second out of a backlog that never ends."""
-    done = np.sort(served(demand, 1000.0, pool, seconds=1.2).finished_s)
-    quarter = len(done) // 4
-    return float(2 * quarter / (done[3 * quarter] - done[quarter]))
-
-
-def point(report: Report, per_s: float) -> list[Any]:
-    """One rate as it is stored: numbers to five digits."""
-    tokens = per_s * float(report.output_len.mean())
-    ends = (
-        ServiceLevel(1, 1).kept(report).nearest_ttft_s,
-        ServiceLevel(1, 1).kept(report).nearest_tpot_s,
-    )
-    kept = [
-        [report.slo_attainment(ttft_s=first, tpot_s=each) for each in TPOTS_S]
-        for first in TTFTS_S
-    ]
-    soon = [report.slo_attainment(ttft_s=first) for first in TTFTS_S]
-    steady = [report.slo_attainment(tpot_s=each) for each in TPOTS_S]
-    head = [float(f"{x:.5g}") for x in (per_s, *ends, tokens)]
-    return [*head, _rounded(kept), _rounded(soon), _rounded(steady)]
-
-
-def _rounded(found: Any) -> Any:
-    return np.round(np.array(found), 4).tolist()
-
-
-def traced_all() -> dict[str, Any]:
-    """Points of every model, GPU and load, by name."""
-    found: dict[str, Any] = {}
-    for model in MODELS:
-        for device in DEVICES:
-            for demand in LOADS:
-                one = pool(model, device)
-                most = saturation(demand, one)
-                rates = [float(f"{share * most:.3g}") for share in SHARES]
-                rows = [point(served(demand, rate, one), rate) for rate in rates]
-                found[f"{model}, {device}, {demand}"] = rows
-    return found
-
-
 @cache
 def points(
     model: str = "llama-3.1-8b",
@@ -159,6 +117,7 @@ def points(
             kept=tuple(map(tuple, row[4])),
             soon=tuple(row[5]),
             steady=tuple(row[6]),
+            worst=tuple(map(tuple, row[7])),
         )
         for row in rows
     )
@@ -187,48 +146,52 @@ def stored_tpot(tpot_s: float) -> int:
 def goodput(
     found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float, enough: float = ENOUGH
 ) -> float:
-    """Largest rate at which nine in ten keep both, between the rates on straight lines.
+    """Largest rate at which nine in ten keep both; 0 where they do not at the lowest.
 
-    Or another share of the requests; 0 where it does not even at the lowest rate.
+    Between two rates the time that nine in ten keep lies on the line that the page
+    draws, straight in its logarithm. Of another share of the requests only the shares
+    in time are stored: straight lines between these.
 
     Raises:
         ValueError: the targets are not among those that are stored.
     """
     at = stored_ttft(ttft_s), stored_tpot(tpot_s)
+    rates = [each.per_s for each in found]
     shares = [each.kept[at[0]][at[1]] for each in found]
     if shares[0] < enough:
         return 0.0
-    return rate_kept([each.per_s for each in found], shares, enough)
-
-
-def goodput_of_draw(seed: int) -> float:
-    """Goodput of the page's replica by another draw, at finer steps of the rate.
-
-    The steps lie between the two stored rates between which the goodput lies.
-    """
-    found, one = points(), pool("llama-3.1-8b", "h100-sxm")
-    rate = goodput(found, LEVEL.ttft_s, LEVEL.tpot_s)
-    above = next(k for k, at in enumerate(found) if at.per_s > rate)
-    rates = np.linspace(found[above - 1].per_s, found[above].per_s, 6).tolist()
-    shares = [
-        served(LOADS[0], rate, one, seed=seed).slo_attainment(
-            ttft_s=LEVEL.ttft_s, tpot_s=LEVEL.tpot_s
-        )
-        for rate in rates
+    if enough != ENOUGH:
+        return rate_kept(rates, shares, enough)
+    # The larger time is at least each of both: stored to five digits, it may be less.
+    times = [
+        max(each.worst[at[0]][at[1]], each.ttft_s / ttft_s, each.tpot_s / tpot_s)
+        for each in found
     ]
-    return rate_kept(rates, shares)
+    return reached(rates, times)
+
+
+def reached(rates: Sequence[float], times: Sequence[float]) -> float:
+    """Rate at which a time over its target becomes 1; logarithms on straight lines."""
+    pairs = list(zip(rates, times, strict=True))
+    if times[0] > 1:
+        return 0.0
+    for (low, before), (high, after) in pairwise(pairs):
+        if after > 1:
+            part = -log(before) / log(after / before)
+            return float(low * (high / low) ** part)
+    return float(rates[-1])
 
 
 def rate_in_time(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep the TTFT target, whatever the other."""
-    first = stored_ttft(ttft_s)
-    return rate_kept([at.per_s for at in found], [at.soon[first] for at in found])
+    times = [at.ttft_s / TTFTS_S[stored_ttft(ttft_s)] for at in found]
+    return reached([at.per_s for at in found], times)
 
 
 def rate_in_pace(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep the TPOT target, whatever the other."""
-    each = stored_tpot(tpot_s)
-    return rate_kept([at.per_s for at in found], [at.steady[each] for at in found])
+    times = [at.tpot_s / TPOTS_S[stored_tpot(tpot_s)] for at in found]
+    return reached([at.per_s for at in found], times)
 
 
 def binding(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> Target:

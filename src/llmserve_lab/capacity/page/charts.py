@@ -33,6 +33,8 @@ MONEY = QuantityAxis(q.busy_cost, words="cost, log", domain=(10, 10_000), log=Tr
 KEPT, LATE, SLOW = "keeps both targets", "TTFT missed", "TPOT missed"
 INKS = {KEPT: SERIES[0], LATE: SERIES[2], SLOW: SERIES[1]}
 TARGET = Landmark("TPOT target", q.tpot_target)
+SERVED_RATE, NEAR = "replica_rate", 0.15  # dots stand close to the goodput
+SERVED = Landmark("cost at the goodput", q.busy_cost)
 
 
 def table() -> str:
@@ -48,7 +50,7 @@ def _lines() -> Iterator[str]:
                     p for p in points(model, device, load) if p.ttft_s <= LASTS_S
                 )
                 for each in lasting:
-                    head = f"{m},{d},{n},{each.per_s:g},{each.tpot_s:.4g}"
+                    head = f"{m},{d},{n},{each.per_s:g},{each.tpot_s:.3g}"
                     yield f"{head},x{''.join(_kept(each))}"
 
 
@@ -88,9 +90,10 @@ def triangle() -> Any:
     words = (
         drawn.transform_window(place="row_number()", sort=[{"field": "r"}])
         .transform_filter("datum.place % 3 == 1")
+        .transform_filter(f"abs(datum.r - {SERVED_RATE}) > {NEAR} * {SERVED_RATE}")
         .mark_text(align="right", dx=-9, dy=9, color=GREY.css, clip=True, fontSize=12)
         .encode(x=x, y=y, text="said:N")
     )
-    return alt.layer(
-        line, dots, words, *landmarks(TOKEN, "x", "ms", TARGET), height=340
-    )
+    target = landmarks(TOKEN, "x", "ms", TARGET)
+    served = landmarks(MONEY, "y", "cost", SERVED)
+    return alt.layer(line, dots, words, *target, *served, height=340)

@@ -66,7 +66,7 @@ def cost_latency() -> LiveFigure:
                 "Price of one GPU",
                 HOURLY["h100-sxm"],
             ),
-            Lookup("replica_rate", CHOSEN, _table(goodput), "request/s"),
+            Lookup("replica_rate", CHOSEN, _table(goodput, 3), "request/s"),
             Lookup("first_rate", CHOSEN, _table(rate_in_time), "request/s"),
             Lookup("token_rate", CHOSEN, _table(rate_in_pace), "request/s"),
         ),
@@ -103,13 +103,16 @@ def cost_latency() -> LiveFigure:
     )
 
 
-def _table(read: Any) -> tuple[Any, ...]:
-    """A number of each run and pair of targets, None where no rate keeps both."""
+def _table(read: Any, digits: int = 4) -> tuple[Any, ...]:
+    """A number of each run and pair of targets, None where no rate keeps both.
+
+    Three digits are as many as a readout shows; two rates that are compared have more.
+    """
 
     def known(model: str, device: str, load: Any, ttft_s: float) -> tuple[Any, ...]:
         found = points(model, device, load)
         return tuple(
-            float(f"{read(found, ttft_s, each):.4g}")
+            float(f"{read(found, ttft_s, each):.{digits}g}")
             if goodput(found, ttft_s, each)
             else None
             for each in TPOTS_S

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from llmserve_lab.capacity import at_goodput, runs
 from llmserve_lab.capacity import formulas as f
-from llmserve_lab.capacity import runs
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
 IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests under way")
-CHEAPEST = ("the A100", "the H100", "the B200")
+CAPPED = ("more", "as many", "fewer")
 FULLER = ("both equally", "the output token", "the input token")
 PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
 RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
@@ -39,28 +39,48 @@ def _apart() -> float:
     return float(f.OUTPUT_COST(**known))
 
 
-predict_cheapest = Question(
-    name="capacity.predict-cheapest",
+def _kept() -> str:
+    return f"{at_goodput.shown():.1f}"
+
+
+def _shares() -> str:
+    rate = at_goodput.shown()
+    capped, free = (
+        at_goodput.capped(rate, slots).both for slots in (at_goodput.SEQS, runs.slots())
+    )
+    return f"{capped:.0%} instead of {free:.0%}"
+
+
+def _under_way() -> str:
+    rate = at_goodput.shown()
+    return f"{rate * at_goodput.latency_s(rate):.0f}"
+
+
+predict_cap = Question(
+    name="capacity.predict-cap",
     kind="predict",
     prompt=(
-        "An A100 costs 1.79 dollars an hour, an H100 3.99, a B200 6.79. On which do a "
-        "million requests of Llama-3.1-8B, 1,000 tokens in and 200 out, cost least, if "
-        "nine in ten must keep the two targets above?"
+        f"At {_kept()} requests per second the replica just keeps its promise, and "
+        "TPOT is the target that is missed. Now let it run at most "
+        f"{at_goodput.SEQS} requests at a time; the others wait. How many requests "
+        "keep both targets, compared with before?"
     ),
-    choices=CHEAPEST,
+    choices=CAPPED,
     answer=lambda: 2.0,
     why=lambda: (
-        "On the B200: it serves more than eight times as many requests in time as the "
-        "A100, for less than four times the price."
+        f"Fewer: {_shares()}. At this rate {_under_way()} requests are under way on "
+        f"average, so all {at_goodput.SEQS} slots are often taken. Then requests queue "
+        "for a slot, and their first tokens are late."
     ),
     hints=(
         Hint(
             lambda: 0.0,
-            "Its hour is the cheapest, but a TPOT of 20 ms leaves it few requests.",
+            "Steps do get shorter. But waiting for a slot counts in TTFT, which is a "
+            "target, too.",
         ),
         Hint(
             lambda: 1.0,
-            "It beats the A100 by far, and is beaten by the newer GPU by less.",
+            "It would be so if the slots were never all taken; here they often are.",
         ),
     ),
 )
@@ -93,8 +113,9 @@ predict_signal = Question(
     name="capacity.predict-signal",
     kind="predict",
     prompt=(
-        "A replica of Llama-3.1-8B on an H100 keeps its targets up to 13.8 requests "
-        "per second. The rate rises from 10 to 40 per second within three minutes. "
+        f"A replica of Llama-3.1-8B on an H100 keeps its targets up to {_kept()} "
+        "requests per second. The rate rises from 10 to 40 per second within three "
+        "minutes. "
         "Which signal of the server asks for more replicas first?"
     ),
     choices=IN_TIME,

@@ -28,12 +28,22 @@ def fates(rows: int = triangle.ROWS) -> StaticFigure:
     shown = {each: fate for each, fate in found.fates.items() if each.rows == rows}
     kinds = sorted({(each.device, each.tp) for each in shown}, key=_dearest)
     figure, axes = plt.subplots(figsize=(4.9, 3.5))
-    for each, fate in shown.items():
+    in_rows = sorted(
+        shown, key=lambda one: (_dearest((one.device, one.tp)), one.replicas)
+    )
+    for each in in_rows:  # neighbours after each other: a page is sent smaller
+        fate = shown[each]
         ink = next(ink for fates, ink in FATES.values() if fate in fates)
         at = each.replicas, kinds.index((each.device, each.tp))
         axes.add_patch(
             patches.Rectangle(
-                (at[0] - 0.48, at[1] - 0.45), 0.96, 0.9, fc=ink.light, alpha=0.3, lw=0
+                (at[0] - 0.48, at[1] - 0.45),
+                0.96,
+                0.9,
+                fc=ink.light,
+                alpha=0.3,
+                lw=0,
+                clip_on=False,
             )
         )
         bold = "bold" if each == found.best else "normal"

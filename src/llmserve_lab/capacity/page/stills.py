@@ -90,7 +90,7 @@ def hour() -> StaticFigure:
     end, times = len(rates), most / mean
     for shown, level, words, ink in (
         (rates, mean, "as recorded", BLUE),
-        (times * rates, most, f"{times:.1f} times\nas fast", VERMILLION),
+        (times * rates, most, f"{times:.2f} times\nas fast", VERMILLION),
     ):
         axes.stairs(shown, np.arange(end + 1), baseline=None, color=ink.light)
         axes.axhline(level, color=ink.light, ls="--", lw=1)
@@ -114,7 +114,7 @@ def hour() -> StaticFigure:
             "still keeps the promise for nine in ten at a mean of "
             f"{most:.2f}, with {times * rates.max():.1f} in the busiest minute."
         ),
-        title=f"One H100 could take this hour {times:.1f} times as fast",
+        title=f"One H100 could take this hour {times:.2f} times as fast",
         name="capacity.hour",
     )
 
@@ -206,7 +206,7 @@ def signals() -> StaticFigure:
             "GPU-h: GPU-hours rented in the half hour. With 3 from the start nothing "
             "has to start, so there is one bar."
         ),
-        title="With a slow start every signal comes too late",
+        title="With a slow start every signal is late; three from the start are not",
         name="capacity.signals",
     )
 

@@ -1,0 +1,134 @@
+"""What else moves a goodput: launches that the GPU does not wait for, and eight bits.
+
+Whether the CPU's part of a step with a prompt is waited for decides which GPU is the
+cheapest, and no run times that part apart. So the goodputs stand with and without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from math import ceil
+from typing import Any
+
+from llmserve_lab import catalog, running_example
+from llmserve_lab.capacity.by_hand import engine_rate
+from llmserve_lab.capacity.demand import ServerDemand
+from llmserve_lab.capacity.deployment import hourly
+from llmserve_lab.capacity.plan import plan
+from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.sweep import LONG_S, crossing
+from llmserve_lab.capacity.tables import UNSEEN, short
+from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, ROWS, pool, served
+from llmserve_lab.checks import positive
+from llmserve_lab.engine import Chunked, Pool
+from llmserve_lab.page.table import Table
+
+EIGHT, CACHED = "fp8", 0.5
+OVER = "p90 over mean"
+
+
+def unwaited(device: str) -> Pool:
+    """The page's replica if a prompt's launches ran while the GPU still computes."""
+    one = pool(running_example.MODEL, device)
+    return replace(one, cost=replace(one.cost, prompt_s=0.0))
+
+
+def eight_bits() -> Pool:
+    """The page's replica on an H100 with weights, cache and arithmetic in 8 bits."""
+    cost = running_example.served_by(
+        running_example.model(), running_example.device(), precision=EIGHT
+    )
+    return Pool(cost, Chunked(ROWS))
+
+
+def spread(device: str) -> float:
+    """TPOT that nine in ten keep over the mean TPOT, at the goodput of a GPU."""
+    one = pool(running_example.MODEL, device)
+    report = served(LOADS[0], crossing(one), one, seconds=LONG_S)
+    return LEVEL.kept(report).nearest_tpot_s / float(report.tpot_s.mean())
+
+
+def compared() -> dict[str, Any]:
+    """As it is stored."""
+    return {
+        "unwaited": {each: _short(crossing(unwaited(each))) for each in DEVICES},
+        EIGHT: _short(crossing(eight_bits())),
+        OVER: {each: _short(spread(each)) for each in DEVICES},
+    }
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.4g}")
+
+
+@cache
+def stored(name: str) -> Any:
+    """What was compared, as recorded."""
+    return recorded()["levers"][name]
+
+
+def cached_gain(share: float = CACHED) -> float:
+    """Rate of an H100 with part of each prompt cached, over that with none: means."""
+    asked = ServerDemand(
+        prompt=LOADS[0].prompt,
+        answer=LOADS[0].answer,
+        ttft_s=LEVEL.ttft_s,
+        tpot_s=LEVEL.tpot_s,
+        gpus=1,
+    )
+    model, gpu = running_example.model(), catalog.accelerator(running_example.DEVICE)
+    rates = [
+        plan(model, gpu, replace(asked, cached=each)).groups[0].carried_by_one
+        for each in (0.0, share)
+    ]
+    return rates[1] / rates[0]
+
+
+@dataclass(frozen=True)
+class Rent:
+    """GPUs of a kind for a rate, and dollars an hour, at a goodput of each."""
+
+    device: str
+    per_s: float
+    gpus: int
+
+    @property
+    def usd(self) -> float:
+        """Dollars an hour of all."""
+        return self.gpus * hourly(self.device)
+
+
+def rents(rate: float, *, waits: bool) -> list[Rent]:
+    """The kinds of GPU for a rate, cheapest first, with the CPU's part or without."""
+    positive("rate", rate)
+    found = []
+    for each in DEVICES:
+        per_s = engine_rate(each) if waits else float(stored("unwaited")[each])
+        per_s = round(per_s, 1)
+        found.append(Rent(each, per_s, ceil(rate / per_s)))
+    return sorted(found, key=lambda one: one.usd)
+
+
+def table(rate: float) -> Table:
+    """Table of the GPUs for a rate: the CPU's part of a prompt waited for, and not."""
+    without = {each.device: each for each in rents(rate, waits=False)}
+    rows = [
+        (
+            short(each.device),
+            *(
+                cell
+                for one in (each, without[each.device])
+                for cell in (f"{one.per_s:.1f}", f"{one.gpus}", f"{one.usd:.2f}")
+            ),
+        )
+        for each in rents(rate, waits=True)
+    ]
+    waits, hides = ("waits, /s", "GPUs", "$/hour"), ("hidden, /s", "so GPUs", "so $")
+    columns = ("GPU", *waits, *hides)
+    caption = (
+        f"In the engine, for {rate:.0f} requests/s: goodput of one GPU, GPUs and price "
+        "if the GPU waits for the CPU's part of a prompt (left), and if that part is "
+        "hidden (right)"
+    )
+    return Table(caption, columns, rows, band=UNSEEN)
