@@ -36,6 +36,7 @@ SGLANG = {
     "--enable-dp-attention",
     "--enable-dp-lm-head",
     "--enable-expert-distribution-metrics",
+    "--enable-prefill-cp",
     "--enable-two-batch-overlap",
     "--ep-num-redundant-experts",
     "--ep-size",

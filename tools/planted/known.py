@@ -70,7 +70,6 @@ TOGETHER = (
         'BoundMark("wire", q.attn_s), BoundMark("Attention", q.comm_s)',
         CHARTS,
     ),
-    Known(f"{AFD}/charts.py", "f.IDLE_ATTN, attn", "f.IDLE_FFN, attn", CHARTS),
     Known(
         f"{PACKAGE}/catalog/data/links.py",
         '"NVIDIA H100 Tensor Core GPU Architecture',

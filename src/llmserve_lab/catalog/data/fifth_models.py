@@ -39,8 +39,8 @@ QWEN_36_35B = HybridShape(
     full_every=4,
     max_context=262_144,
     published={
-        "params_total": _card(35e9, source="Qwen3.6-35B-A3B model card"),
-        "params_active": _card(3e9, source="Qwen3.6-35B-A3B model card"),
+        "params_total": _card(35e9, source="model card of Qwen/Qwen3.6-35B-A3B"),
+        "params_active": _card(3e9, source="model card of Qwen/Qwen3.6-35B-A3B"),
     },
 )
 # One layer of four attends to all tokens, with 48 heads of queries, the others to a
@@ -64,8 +64,8 @@ LAGUNA_XS2 = ModelShape(
     ),
     max_context=131_072,
     published={
-        "params_total": _card(33e9, source="Laguna-XS.2 model card"),
-        "params_active": _card(3e9, source="Laguna-XS.2 model card"),
+        "params_total": _card(33e9, source="model card of poolside/Laguna-XS.2"),
+        "params_active": _card(3e9, source="model card of poolside/Laguna-XS.2"),
     },
 )
 # Its one shared expert is eight times as wide as the others.
@@ -100,7 +100,7 @@ QWEN3_30B = replace(
     key="qwen3-30b-a3b",
     max_context=40_960,
     published={
-        "params_total": _card(30.5e9, source="Qwen3-30B-A3B model card"),
-        "params_active": _card(3.3e9, source="Qwen3-30B-A3B model card"),
+        "params_total": _card(30.5e9, source="model card of Qwen/Qwen3-30B-A3B"),
+        "params_active": _card(3.3e9, source="model card of Qwen/Qwen3-30B-A3B"),
     },
 )

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 ARXIV = re.compile(r"arXiv (\d{4}\.\d{5})")
-CONFIG = re.compile(r"^config\.json of (\S+/\S+)$")
+CONFIG = re.compile(r"^(?:config\.json|model card) of (\S+/\S+)$")
 LMSYS = "https://lmsys.org/blog"
 NVIDIA = "https://www.nvidia.com/en-us/data-center"
 # The beginning of a source's name, and its address. The longest beginning wins. Papers
