@@ -221,10 +221,16 @@ UNSEEN = (
         "tests/page/test_called.py",
     ),
     Known(
-        f"{AFD}/stills.py",
-        '420, "Attention", color=BLUE.light',
-        '420, "FFN", color=BLUE.light',
-        "tests/page/test_called.py",
+        f"{PACKAGE}/page/live/bands.py",
+        "control.options[int(signal)]",
+        "control.options[int(signal) - 1]",
+        "tests/page/test_bands.py",
+    ),
+    Known(
+        f"{PACKAGE}/quantization/page/figures.py",
+        'kv_bytes_per_token=f"{prefix}kv_bytes_per_token",\n        ),\n    }',
+        'kv_bytes_per_token="kv_bytes_per_token",\n        ),\n    }',
+        "tests/quantization/test_figures.py",
     ),
     Known(
         f"{PACKAGE}/end_to_end/page/rows.py",
