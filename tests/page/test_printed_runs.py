@@ -45,49 +45,47 @@ def says(chapter: str, words: str, *wants: float, slack: float = 0.0) -> bool:
     )
 
 
-def step_s(prompts: Iterable[int], contexts: Iterable[int]) -> float:
-    """Time of an iteration: whole prompts, and a row behind each of the contexts."""
-    prompts, contexts = [*prompts], [*contexts]
-    rows = sum(prompts) + len(contexts)
-    pairs = sum(n * (n + 1) / 2 for n in prompts) + sum(c + 1 for c in contexts)
-    low, high = sorted((rows * COST.row_s, COST.weights_s))
+def step_s(prompts: list[int], rows: int, cached: int) -> float:
+    """Time of an iteration: whole prompts, and rows behind so many tokens in all."""
+    requests = len(prompts) + rows
+    low, high = sorted(((sum(prompts) + rows) * COST.row_s, COST.weights_s))
+    pairs = sum(n * (n + 1) / 2 for n in prompts) + cached + rows
     own = COST.overhead_s + (COST.prompt_s if prompts else 0.0)
-    seen = pairs * COST.pair_s + sum(contexts) * COST.kv_token_s
-    each = (len(prompts) + len(contexts)) * COST.request_s
-    return high + (1 - COST.overlap) * low + seen + own + each
+    seen = pairs * COST.pair_s + cached * COST.kv_token_s
+    return high + (1 - COST.overlap) * low + seen + own + requests * COST.request_s
 
 
 def slots(asked: Iterable[Asked], many: int, *, static: bool) -> dict[int, list[float]]:
-    """When each request gets its first and its last token, in slots."""
-    waiting = deque(enumerate(asked))
-    running: dict[int, list[int]] = {}  # tokens in cache and tokens to come
-    times: dict[int, list[float]] = {}
-    now = 0.0
-    while waiting or running:
-        fresh = dict[int, Asked]()
-        while (
-            waiting
-            and waiting[0][1][0] <= now
-            and len(running) + len(fresh) < many
-            and not (static and running)
-        ):
-            request, size = waiting.popleft()
-            fresh[request] = size
-        if not running and not fresh:
+    """When each request gets its first and its last token, in slots.
+
+    Static slots are refilled when all have ended; till then their rows go on.
+    """
+    waiting, times = deque(enumerate(asked)), dict[int, list[float]]()
+    ends: dict[int, list[tuple[int, int]]] = {}  # request and its tokens, by step
+    now, step, rows, cached = 0.0, 0, 0, 0
+    while waiting or ends:
+        fresh = list[tuple[int, Asked]]()
+        room = many - rows if not (static and ends) else 0
+        while waiting and waiting[0][1][0] <= now and len(fresh) < room:
+            fresh.append(waiting.popleft())
+        if not ends and not fresh:
             now = waiting[0][1][0]
             continue
-        prompts = [prompt for _, prompt, _ in fresh.values()]
-        now += step_s(prompts, (cached for cached, _ in running.values()))
-        for request, (cached, left) in [*running.items()]:
-            running[request] = [cached + 1, left - 1]
-        for request, (_, prompt, answer) in fresh.items():
-            running[request] = [prompt, answer - 1]
+        now += step_s([prompt for _, (_, prompt, _) in fresh], rows, cached)
+        cached += rows + sum(prompt for _, (_, prompt, _) in fresh)
+        rows += len(fresh)
+        for request, (_, prompt, answer) in fresh:
             times[request] = [now]
-        done = [r for r, (_, left) in running.items() if left <= 0]
-        for request in done:
-            times[request] += [now] * (len(times[request]) < 2)
-        if not static or len(done) == len(running):  # a slot's rows go on till then
-            running = {r: size for r, size in running.items() if r not in done}
+            ends.setdefault(step + answer - 1, []).append(
+                (request, prompt + answer - 1)
+            )
+        for request, tokens in ends.pop(step, []):
+            times[request].append(now)
+            if not static:
+                rows, cached = rows - 1, cached - tokens
+        if not ends:
+            rows = cached = 0
+        step += 1
     return times
 
 
@@ -242,9 +240,14 @@ def test_scores_that_nobody_adds_up_are_off_as_by_half_a_head() -> None:
     assert says("tensor_parallel", words, 2, 0, 1, off)
 
 
+def test_plain_tokens_take_the_time_of_their_iterations() -> None:
+    tpot_s = np.mean([step_s([], 32, 32 * (1000 + n)) for n in range(199)])
+    assert says("speculative_decoding", "0 drafts: # ms a token", 1e3 * float(tpot_s))
+
+
 def test_a_decode_s_rates_are_its_work_over_its_time() -> None:
     batch, context = 32, 1100
-    seconds = step_s([], [context] * batch)
+    seconds = step_s([], batch, batch * context)
     read_bytes = 2 * SETTING["params_read"]
     read_bytes += batch * context * SETTING["kv_bytes_per_token"]
     flops = 2 * SETTING["params_active"]
