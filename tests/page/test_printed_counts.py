@@ -205,14 +205,23 @@ for length in (100, 250):
          RATE / BANDWIDTH * READ / row)  # fmt: skip
 
 
+def pattern(words: str) -> re.Pattern[str]:
+    """What finds the words in a printed text, with a group for each number."""
+    found = re.escape(words).replace(r"\#", VALUE).replace("#", VALUE)
+    found = found.replace("…", ".*?").replace(r"\ ", r"\s*").replace(" ", r"\s*")
+    return re.compile(rf"(?<![\w,.]){found}")
+
+
+def plain(text: str) -> str:
+    """A text in which NumPy's whole numbers have no point behind them."""
+    return re.sub(r"(\d)\.(?=[ \]])", r"\1", text)
+
+
 @pytest.mark.parametrize(("chapter", "words", "wants"), LINES)
 def test_a_printed_number_is_what_its_sizes_make(
     chapter: str, words: str, wants: list[float]
 ) -> None:
-    pattern = re.escape(words).replace(r"\#", VALUE).replace("#", VALUE)
-    pattern = pattern.replace("…", ".*?").replace(r"\ ", r"\s*").replace(" ", r"\s*")
-    text = re.sub(r"(\d)\.(?=[ \]])", r"\1", printed(chapter))  # NumPy's 1. is 1
-    found = re.search(rf"(?<![\w,.]){pattern}", text)
+    found = pattern(words).search(plain(printed(chapter)))
     assert found, f"{words} is not printed in {chapter}"
     for cell, want in zip(found.groups(), wants, strict=True):
         value, off = number(cell)

@@ -97,6 +97,7 @@ def test_c_waits_as_in_slots_that_are_played(name: str) -> None:
     assert says("continuous_batching", said, first_s - 2.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["Static", "Continuous"])
 def test_goodput_is_that_of_slots_that_are_played(name: str) -> None:
     asked = [
