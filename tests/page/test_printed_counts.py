@@ -16,7 +16,16 @@ from llmserve_lab.moe import toy
 from llmserve_lab.running_example import cost
 from llmserve_lab.tensor_parallel.arguments import DEFAULT
 from tests.page.cells import number
-from tests.page.test_printed_numbers import RATE, READ, SETTING, VALUE, printed
+from tests.page.test_printed_numbers import (
+    RATE,
+    READ,
+    SETTING,
+    VALUE,
+    WORTH,
+    exp_sum,
+    printed,
+    weighed,
+)
 
 LINES: list[tuple[str, str, list[float]]] = []
 LARGE = catalog.model("llama-3.1-70b")
@@ -124,6 +133,9 @@ for before, new in ((1, 1000), (1000, 1000), (1000, 100)):
     rows = sum(range(before, before + new))
     line("end_to_end", f"{before} + {new} tokens: # × the count",
          (before + new) ** 2 / 2 / rows)  # fmt: skip
+line("flash_attention", "output # maximum #, sum #, rescaled by # maximum #, sum #, "
+     "rescaled by # output #", weighed(WORTH), 5, exp_sum(5, 4), 0,
+     5, exp_sum(*WORTH), 1, weighed(WORTH))  # fmt: skip
 line("how_wrong", "# blocks",
      math.floor((2 * (0.9 * 85.030e9 - 1.224e9) - 24.496e9) / 2.62144e6))  # fmt: skip
 line("kv_memory", "--max-num-seqs # --max-model-len #",
