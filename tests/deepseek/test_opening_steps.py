@@ -25,7 +25,7 @@ def page_ms(name: str) -> float:
 
 def page_rate(name: str) -> float:
     """Tokens/s of a table whose caption has the unit."""
-    return float(glued(json.loads(CHAPTER.read_text("utf8")))[name].replace(",", ""))
+    return float(glued(json.loads(CHAPTER.read_text("utf8")))[name].split()[0].replace(",", ""))
 
 
 def test_the_older_library_s_one_batch_is_its_two_halves_times_the_gain() -> None:
@@ -36,14 +36,11 @@ def test_the_older_library_s_one_batch_is_its_two_halves_times_the_gain() -> Non
     assert lone_s == pytest.approx(halves_s * gain, rel=1e-6)
     assert page_rate("dt_older_said_rate") == pytest.approx(256 / lone_s, abs=5)
     assert page_rate("dt_as_run_rate") == pytest.approx(256 / halves_s, abs=5)
-    for name, way in (("one", "none"), ("two", "halves")):
-        rate = 256e3 / worked.step_ms(256, way)
-        assert page_rate(f"dt_new_{name}_rate") == pytest.approx(rate, abs=5)
 
 
 def test_the_measured_rate_without_overlap_is_lower_by_the_gain() -> None:
     halves = float(SGLANG_DECODE.gpu_tokens_per_s)
-    assert page_rate("dt_measured_rate") == pytest.approx(halves, abs=0.5)
+    assert page_rate("dt_measured") == pytest.approx(halves, abs=0.5)
     lone = halves / float(OVERLAP_GAINS[256])
     assert page_rate("dt_older_rate") == pytest.approx(lone, abs=5)
 
