@@ -25,7 +25,9 @@ def page_ms(name: str) -> float:
 
 def page_rate(name: str) -> float:
     """Tokens/s of a table whose caption has the unit."""
-    return float(glued(json.loads(CHAPTER.read_text("utf8")))[name].split()[0].replace(",", ""))
+    return float(
+        glued(json.loads(CHAPTER.read_text("utf8")))[name].split()[0].replace(",", "")
+    )
 
 
 def test_the_older_library_s_one_batch_is_its_two_halves_times_the_gain() -> None:

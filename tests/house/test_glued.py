@@ -87,6 +87,8 @@ def test_an_error_is_that_of_the_two_rates_beside_it(
 ) -> None:
     """Predicted over measured, less one, with the older library."""
     texts = printed(ROOT / "chapters" / "deepseek_twin.ipynb")
-    made, real = (float(texts[name].split()[0].replace(",", "")) for name in (said, was))
+    made, real = (
+        float(texts[name].split()[0].replace(",", "")) for name in (said, was)
+    )
     error = float(re.sub(r"\s|%", "", texts[off]).replace("−", "-"))
     assert made / real - 1 == pytest.approx(error / 100, abs=0.006)
