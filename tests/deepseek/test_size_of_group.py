@@ -1,6 +1,7 @@
 """How large a group should be: how a ratio of two sizes has erred, and what follows."""
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ def tried(ep: int, tpot_s: float, error: float, **held: object) -> float:
 def test_the_larger_is_ahead_in_as_many_pairs_as_the_page_says(
     few: int, ms: int, lean: bool, ahead: int
 ) -> None:
-    at = {"context": 4000.0, "tpot_s": ms / 1e3, "lean": lean}
+    at: Any = {"context": 4000.0, "tpot_s": ms / 1e3, "lean": lean}
     found = pairs.compared(few, 72, **at)
     assert (found.ahead, found.pairs) == (ahead, 24)
     assert found.decided == (ahead == 24)
