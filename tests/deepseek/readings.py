@@ -6,7 +6,7 @@ from tests.page.reading import Slip
 SLIPS: dict[str, dict[str, Slip]] = {
     "deepseek.touched": {"as often as it is chosen": 64 * 8 / 32 / 6.951},
     "deepseek.expand": {},
-    "deepseek.fits": {"weights need room": 71.0 // (70.3e-6 * 16000) / 37},
+    "deepseek.fits": {"weights need room": 71.0 // (70.3e-6 * 16000) / 35},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {

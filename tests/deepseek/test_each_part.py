@@ -15,25 +15,23 @@ from tests.deepseek.twins import twin
 from tests.each import live, numbers
 from tests.page import drawn, seen
 
-SETTINGS = [*product(group.DEVICES, group.CONTEXTS, group.TARGETS, group.GROUPS)]
+SETTINGS = [*product(group.DEVICES, group.HELD, group.TARGETS, group.GROUPS)]
 
 
 def test_a_point_of_the_groups_is_what_the_readouts_say_there() -> None:
     """Every line of the table by its letters; no more requests than fit or may."""
     figure = live("deepseek.group_size")
-    menus = [
-        list(m) for m in (group.DEVICES, group.CONTEXTS, group.TARGETS, group.GROUPS)
-    ]
+    menus = [list(m) for m in (group.DEVICES, group.HELD, group.TARGETS, group.GROUPS)]
     head, *lines = group.csv_lines()
     rows = [dict(zip(head.split(","), line.split(","), strict=True)) for line in lines]
     at = {
         tuple(m[int(r[k])] for m, k in zip(menus, "dcte", strict=True)): r for r in rows
     }
-    for device, context, target, ep in SETTINGS:
-        row = at.get((device, context, target, ep))
+    for device, held, target, ep in SETTINGS:
+        row = at.get((device, held, target, ep))
         if row is None:
             continue
-        known = figure.values(device=device, context=context, target=target, ep_at=ep)
+        known = figure.values(device=device, held=held, target=target, ep_at=ep)
         assert (int(row["g"]), int(row["m"])) == (int(ep), known["gpu_tokens_per_s"])
         assert (row["f"] == "1") == (known["gpu_requests"] == known["batch_fits"])
         step_s = known["gpu_requests"] / known["gpu_tokens_per_s"]
@@ -42,9 +40,9 @@ def test_a_point_of_the_groups_is_what_the_readouts_say_there() -> None:
             assert int(row["l"]) <= int(row["m"]) <= int(row["h"])
 
 
-@pytest.mark.parametrize("ep", ["16", "72"])
+@pytest.mark.parametrize("ep", ["16", "32", "72"])
 def test_the_readouts_of_a_group_are_those_of_its_faster_schedule(ep: str) -> None:
-    """Batch by batch with both; the strip by the errors of runs that stood alike."""
+    """Batch by batch with both; the bars by the errors of runs that stood alike."""
     known = live("deepseek.group_size").values(ep_at=ep)
     place, made = setup("h100-sxm", int(ep)), {}
     for way in ("halves", "none"):
@@ -55,7 +53,7 @@ def test_the_readouts_of_a_group_are_those_of_its_faster_schedule(ep: str) -> No
         made[way] = (most / steps[most - 1], most, fits)
     faster = max(made, key=lambda way: made[way])
     names = ("gpu_tokens_per_s", "gpu_requests", "batch_fits")
-    assert [known[n] for n in names] == pytest.approx(made[faster], rel=1e-3)
+    assert [known[n] for n in names] == pytest.approx(made[faster], abs=0.51)
     assert known["one_batch"] == (faster == "none")
     at: Any = {"context": 4000.0, "tpot_s": 0.05}
     across = [error for run, error in scored() if run.across]
@@ -64,6 +62,9 @@ def test_the_readouts_of_a_group_are_those_of_its_faster_schedule(ep: str) -> No
     (row,) = (line.split(",") for line in group.csv_lines()
               if line.startswith(f"{list(group.DEVICES).index('H100 SXM')},0,1,"
                                  f"{list(group.GROUPS).index(ep)},"))  # fmt: skip
+    if int(ep) not in group.WHISKERS:
+        assert row[-2:] == ["", ""]
+        return
     assert [float(each) for each in row[-2:]] == pytest.approx(sorted(ends), abs=0.51)
 
 

@@ -58,37 +58,42 @@ def test_two_halves_gain_with_many_and_lose_with_few_requests() -> None:
 
 
 @pytest.mark.parametrize("device", group.DEVICES)
-@pytest.mark.parametrize("context", group.CONTEXTS)
+@pytest.mark.parametrize("held", group.HELD)
 def test_a_stricter_target_costs_and_a_larger_group_pays_up_to_a_point(
-    device: str, context: str
+    device: str, held: str
 ) -> None:
-    """In every state of the figure; a group that memory limits may pay nothing."""
+    """In every state of the figure; a group that memory limits may pay nothing.
+
+    With copies the largest group holds two experts on each GPU, as a smaller one does.
+    """
     for ep in group.GROUPS:
-        rates = [group.at(device, context, target, ep) for target in group.TARGETS]
+        rates = [group.at(device, held, target, ep) for target in group.TARGETS]
         made = [found.tokens_per_s if found else 0.0 for found in rates]
         assert made == sorted(made)
     for target in group.TARGETS:
-        all_ = [group.at(device, context, target, ep) for ep in group.GROUPS]
+        all_ = [group.at(device, held, target, ep) for ep in group.GROUPS]
         made = [found.tokens_per_s for found in all_ if found]
         if made:
-            assert max(made[:-1], default=0) > 0.99 * made[-1]
+            near = 0.96 if group.HELD[held] else 0.99
+            assert max(made[:-1], default=0) > near * made[-1]
 
 
 def test_what_is_served_fits_and_keeps_its_target() -> None:
+    copies = {False: {}, True: {"cache": "fp8", "n_redundant": 0}}
     for device, key in group.DEVICES.items():
-        for context, tokens in group.CONTEXTS.items():
+        for held, lean in group.HELD.items():
             for target, tpot_s in group.TARGETS.items():
                 for ep_at, ep in group.GROUPS.items():
-                    found = group.at(device, context, target, ep_at)
+                    found = group.at(device, held, target, ep_at)
                     if found is None:
                         continue
                     way = "halves" if found.halves else "none"
-                    place = twin(setup(key, ep), overlap=way)
-                    step_s = float(place.step_s(batch=found.batch, context=tokens))
+                    place = twin(setup(key, ep), overlap=way, **copies[lean])
+                    step_s = float(place.step_s(batch=found.batch, context=4000.0))
                     assert step_s <= tpot_s * (1 + 1e-9)
                     assert found.batch <= found.fits
-                    assert found.fits == fits_as_served(place, tokens)
-                    assert found.fits < float(place.batch_fits(tokens))
+                    assert found.fits == fits_as_served(place, 4000.0)
+                    assert found.fits < float(place.batch_fits(4000.0))
 
 
 def test_the_numbers_of_the_group_are_those_of_the_page() -> None:
@@ -101,14 +106,14 @@ def test_the_numbers_of_the_group_are_those_of_the_page() -> None:
     assert served("h100-sxm", 72, context=4000.0, tpot_s=0.02) is None
 
 
-def test_more_than_32_h100s_pay_at_33_and_100_ms_only() -> None:
-    """The figure's title, at both of its contexts."""
-    for context in group.CONTEXTS:
-        for target, pays in (("50 ms", False), ("33 ms", True), ("100 ms", True)):
-            few = group.at("H100 SXM", context, target, "32")
+def test_more_than_32_h100s_are_predicted_to_pay_at_33_and_100_ms_only() -> None:
+    """The figure's title with both holdings; without copies memory binds less."""
+    for held, lean in group.HELD.items():
+        for target, pays in (("50 ms", False), ("33 ms", True), ("100 ms", not lean)):
+            few = group.at("H100 SXM", held, target, "32")
             assert few is not None
             for ep in ("72", "96", "144", "256"):
-                more = group.at("H100 SXM", context, target, ep)
+                more = group.at("H100 SXM", held, target, ep)
                 assert more is not None
                 gain = more.tokens_per_s / few.tokens_per_s - 1
                 assert gain > 0.15 if pays else 0 < gain < 0.12

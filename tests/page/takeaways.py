@@ -45,9 +45,8 @@ KEPT: dict[str, list[str]] = {
         ),
         (
             "‘larger group’ ‘strict with’ ‘with dt_ctx’ dt_ctx dt_n_gpus dt_ep32 "
-            "dt_more100 ‘more each’ dt_t100 dt_more33 ‘more at’ dt_t33 "
-            "dt_target ‘grows when’ "
-            "dt_at72 dt_range72"
+            "dt_more100 ‘more each’ dt_t100 dt_more33 ‘more at’ dt_t33 dt_t100 "
+            "‘grows when’ dt_at72 dt_target dt_range72"
         ),
     ],
     "disaggregation": [

@@ -13,6 +13,7 @@ TITLES: dict[str, str] = {
     "continuous_batching.chunk_from_target": "‘further a’ ‘fewer rows’",
     "continuous_batching.mixed_iterations": "‘fewer rows’",
     "deepseek.two_batches": "‘with many’ ‘many requests’ ‘with few’ ‘few they’",
+    "deepseek.waterfall": "‘before’",
     "disaggregation.goodput": "‘most’",
     "disaggregation.promises": "‘strict promise’ ‘more than’",
     "disaggregation.routes_by_rule": "‘shortest bar’ ‘best it’ ‘with the’ ‘later of’",

@@ -18,7 +18,6 @@ from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import ablations
 from llmserve_lab.deepseek.evaluation import worked_example as worked
-from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, alike
 from llmserve_lab.deepseek.evaluation.group_size import (
     WAYS,
     fits_as_served,
@@ -28,7 +27,6 @@ from llmserve_lab.deepseek.model.step_model import Twin
 
 DEVICE = "h100-sxm"
 FITTED_GPUS = 32  # of the prefill runs that the balancedness was found in
-SMALL, LARGE = 16, 72  # GPUs of groups across nodes: none between these was measured
 POINTS, FAR = 20_001, 12.0  # of the integral over the largest of some normal loads
 
 
@@ -74,15 +72,6 @@ def kept_at(tpot_s: float, error: float = 0.0) -> float:
     return at_target / opening
 
 
-@cache
-def errors_by_size(*, large: bool) -> tuple[float, ...]:
-    """Errors of the steps of all decodes across nodes in large groups, or in small."""
-    size = {"batch": worked.MANY, "context": worked.CONTEXT}
-    runs = alike(DecodeSetting(accelerator=DEVICE, ep=LARGE, **size))
-    chosen = (error for place, error in runs if (place.ep >= LARGE) == large)
-    return tuple(sorted(chosen))
-
-
 def rate_at(ep: int, context: float, tpot_s: float, **changes: Any) -> float:
     """Tokens/s of an H100 at a target, with other assumptions; 0 if none fits."""
     found = []
@@ -92,27 +81,6 @@ def rate_at(ep: int, context: float, tpot_s: float, **changes: Any) -> float:
         if batch:
             found.append(float(twin.gpu_tokens_per_s(batch=batch, context=context)))
     return max(found, default=0.0)
-
-
-def smallest_near_best(
-    sizes: tuple[int, ...],
-    context: float,
-    tpot_s: float,
-    *,
-    within: float,
-    **changes: Any,
-) -> int:
-    """Smallest group of H100s that is predicted as fast as the best, but for an error.
-
-    Rates closer than the predictions miss are a tie, and a group stops as a whole
-    when a node fails: the smallest loses least. ``changes`` are of the assumptions.
-
-    Raises:
-        ValueError: no group keeps the target.
-    """
-    rates = {ep: rate_at(ep, context, tpot_s, **changes) for ep in sizes}
-    best = positive("max(rates)", max(rates.values()))
-    return min(ep for ep, rate in rates.items() if rate * (1 + within) >= best)
 
 
 @dataclass(frozen=True)

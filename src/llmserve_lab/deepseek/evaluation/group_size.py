@@ -54,6 +54,7 @@ class ServedGroup:
 ROWS = 128  # that SGLang makes room for, if it is not told another number
 BUFFERS = 4  # to send and to receive, each twice, for two steps in flight
 CONTROL_BYTES = 16  # beside each row
+BF16_BYTES = 2
 
 
 def buffer_bytes(twin: Twin, rows: int = ROWS) -> float:
@@ -76,12 +77,26 @@ def served_bytes(twin: Twin) -> float:
     return usable * float(SGLANG_DECODE_SHARE)
 
 
-def weights_bytes(twin: Twin) -> float:
+def published_bytes(twin: Twin) -> float:
     """Bytes of the weights on a GPU as they are published.
 
     Embedding table and LM head are in BF16, one byte more of each parameter.
     """
     return twin.resident_bytes() + 2 * float(twin.shape["table_params"])
+
+
+def second_copy_bytes(twin: Twin) -> float:
+    """Bytes of the copy of the up-projection that the absorbed form multiplies by."""
+    return BF16_BYTES * float(twin.shape["up_params"])
+
+
+def weights_bytes(twin: Twin) -> float:
+    """Bytes of the weights on a GPU as SGLang holds them.
+
+    It makes the second copy while it loads weights, so before it measures what is left
+    for caches.
+    """
+    return published_bytes(twin) + second_copy_bytes(twin)
 
 
 def fits_as_served(twin: Twin, context: float) -> int:
@@ -92,16 +107,18 @@ def fits_as_served(twin: Twin, context: float) -> int:
 
 @cache
 def served(
-    accelerator: str, ep: int, *, context: float, tpot_s: float
+    accelerator: str, ep: int, *, context: float, tpot_s: float, lean: bool = False
 ) -> ServedGroup | None:
     """The best that a group can do within a target; None where nothing keeps it.
+
+    ``lean`` is without redundant experts, and with caches in FP8.
 
     Raises:
         ValueError: ``tpot_s`` is not positive.
     """
     positive("tpot_s", tpot_s)
     place = setup(accelerator, ep)
-    best = _best(place, context, tpot_s)
+    best = _best(place, context, tpot_s, lean=lean)
     if best is None:
         return None
     at = DecodeSetting(
@@ -110,13 +127,23 @@ def served(
     step = band("decode_step", at)
     if not isinstance(step, Band):
         return replace(best, band=step)
-    ends = (_best(place, context, tpot_s, error) for error in (step.low, step.high))
+    ends = (
+        _best(place, context, tpot_s, error, lean=lean)
+        for error in (step.low, step.high)
+    )
     made = [end.tokens_per_s if end else 0.0 for end in ends]
     return replace(best, band=_carried(step, best.tokens_per_s, made))
 
 
+@cache
 def rate_with(
-    accelerator: str, ep: int, *, context: float, tpot_s: float, error: float
+    accelerator: str,
+    ep: int,
+    *,
+    context: float,
+    tpot_s: float,
+    error: float,
+    lean: bool = False,
 ) -> float:
     """Tokens/s of a GPU at a target, if every step were predicted with this error.
 
@@ -124,17 +151,20 @@ def rate_with(
     """
     at_least("context", context, 1)
     positive("1 + error", 1 + error)
-    found = _best(setup(accelerator, ep), context, positive("tpot_s", tpot_s), error)
+    positive("tpot_s", tpot_s)
+    found = _best(setup(accelerator, ep), context, tpot_s, error, lean=lean)
     return found.tokens_per_s if found else 0.0
 
 
 def _best(
-    place: Setup, context: float, tpot_s: float, error: float = 0.0
+    place: Setup, context: float, tpot_s: float, error: float = 0.0, *, lean: bool
 ) -> ServedGroup | None:
     """The best within the target, if every step were predicted with this error."""
-    found = []
+    found, known = [], book_assumptions()
+    if lean:
+        known = replace(known, cache="fp8", n_redundant=0)
     for overlap in WAYS:
-        assumed = replace(book_assumptions(), overlap=overlap)
+        assumed = replace(known, overlap=overlap)
         twin = Twin(setup=place, assumptions=assumed)
         fits = fits_as_served(twin, context)
         slowest = 1 / (tpot_s * (1 + error))  # tokens/s of a user, by the twin
@@ -176,7 +206,10 @@ class Squeezed:
 
 
 def squeezed(run: Predicted) -> Squeezed:
-    """Caches of a decode worker in BF16 and in FP8, and the least share for it all."""
+    """Caches of a decode worker in BF16 and in FP8, and the least share for it all.
+
+    Weights as they are published: another engine may hold no second copy.
+    """
     place = setup(run.run.accelerator, run.run.ep)
     lean = replace(book_assumptions(), cache="fp8", n_redundant=0)
     usual, least = (
@@ -187,4 +220,4 @@ def squeezed(run: Predicted) -> Squeezed:
         tokens * float(twin.shape["kv_bytes_per_token"]) for twin in (usual, least)
     )
     memory = float(place.accelerator.usable_bytes)
-    return Squeezed(wide, narrow, (weights_bytes(least) + narrow) / memory)
+    return Squeezed(wide, narrow, (published_bytes(least) + narrow) / memory)

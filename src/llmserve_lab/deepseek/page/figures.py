@@ -50,7 +50,7 @@ def waterfall() -> LiveFigure:
     """One batch through one step: what is read, computed and sent."""
     return LiveFigure(
         name="decode-step",
-        title="One batch, summed over its layers: while rows travel, the GPU waits",
+        title="One batch, summed over its layers: each part waits for the one before",
         chart=charts.waterfall,
         controls=(
             *sliders(

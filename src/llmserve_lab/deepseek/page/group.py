@@ -40,13 +40,15 @@ from llmserve_lab.page.table import Table
 MS = 1e-3
 HALF: Any = 0.5  # between no and yes
 DEVICES = {each.name: each.key for each in one_of_each_domain(KNOWN)}
-CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (4000, 8000)}
+TOKENS = 4000.0  # in each cache
+HELD = {"32 copies, BF16": False, "no copies, FP8": True}  # experts' copies, caches
 TARGETS = {f"{ms} ms": ms * MS for ms in (33, 50, 100)}
 GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}
 TIES = [*GROUPS].index("32")  # the smallest that ties at the target that opens
 INKS = dict(zip(TARGETS, (SERIES[1], SERIES[0], SERIES[2]), strict=True))
-OPENS = "4,000 tokens"
-BY = ("device", "context", "target", "ep_at")
+OPENS = "32 copies, BF16"
+BY = ("device", "held", "target", "ep_at")
+WHISKERS = (32, 72, 144)  # GPUs of the groups whose error is drawn
 EP = QuantityAxis(
     q.ep,
     words="ranks in the group (GPUs, log scale)",
@@ -59,20 +61,20 @@ RATE = QuantityAxis(q.gpu_tokens_per_s, words="tokens/s of a GPU", ticks=PLAIN)
 
 
 @cache
-def at(device: str, context: str, target: str, ep_at: str) -> ServedGroup | None:
+def at(device: str, held: str, target: str, ep_at: str) -> ServedGroup | None:
     """What a setting of the menus serves."""
-    where = {"context": CONTEXTS[context], "tpot_s": TARGETS[target]}
-    return served(DEVICES[device], GROUPS[ep_at], **where)
+    where = {"context": TOKENS, "tpot_s": TARGETS[target]}
+    return served(DEVICES[device], GROUPS[ep_at], **where, lean=HELD[held])
 
 
-def best_of(device: str, ep: int, target_ms: int) -> ServedGroup:
-    """What a group serves at the context with which the figure opens.
+def best_of(device: str, ep: int, target_ms: int, *, lean: bool = False) -> ServedGroup:
+    """What a group serves with the caches of the figure.
 
     Raises:
         ValueError: no batch keeps the target in this group.
     """
-    where = {"context": CONTEXTS[OPENS], "tpot_s": target_ms * MS}
-    found = served(device, ep, **where)
+    where = {"context": TOKENS, "tpot_s": target_ms * MS}
+    found = served(device, ep, **where, lean=lean)
     if found is None:
         raise ValueError(f"ep must keep {target_ms} ms on {device}, got {ep}")
     return found
@@ -105,17 +107,13 @@ def _between(made: float, off: ErrorBand) -> str:
 
 
 def _table(of: Callable[[ServedGroup], float]) -> Any:
-    def entry(*names: str) -> float | None:
+    def below(menus: tuple[Any, ...], *names: str) -> Any:
+        if menus:
+            return tuple(below(menus[1:], *names, each) for each in menus[0])
         found = at(*names)
         return None if found is None else of(found)
 
-    return tuple(
-        tuple(
-            tuple(tuple(entry(d, c, t, e) for e in GROUPS) for t in TARGETS)
-            for c in CONTEXTS
-        )
-        for d in DEVICES
-    )
+    return below((DEVICES, HELD, TARGETS, GROUPS))
 
 
 def tables() -> tuple[Lookup, ...]:
@@ -138,13 +136,13 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="At 50 ms, groups of 32 to 256 H100s are predicted to tie",
+        title="At 50 ms, groups of 32 to 256 H100s are predicted alike",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
             Choice("ep_at", "GPUs in the group", tuple(GROUPS), "72"),
             Choice("device", "GPU", tuple(DEVICES), "H100 SXM"),
-            Choice("context", "Context", tuple(CONTEXTS), OPENS),
+            Choice("held", "Copies of experts, caches", tuple(HELD), OPENS),
             *tables(),
         ),
         readouts=(
@@ -169,21 +167,21 @@ def group_size() -> LiveFigure:
             ),
         ),
         sentence=(
-            "DeepSeek-V3 on groups of {device}, {context} in each cache: where every "
-            "user gets a token at least every {target}, a GPU in a group of {ep_at} "
-            "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
-            "{schedule}. The strip is where the measured rate would lie at this "
-            "target, if steps err as on measured runs: across nodes for a group of "
-            "several nodes, else inside one. Squares: memory is full first. No point: "
-            "the weights do not fit, or by the twin no batch keeps the target."
+            f"DeepSeek-V3, {TOKENS:,.0f} tokens in each cache, on groups of {{device}} "
+            "({held}): where every user gets a token at least every {target}, a GPU in "
+            "a group of {ep_at} makes {gpu_tokens_per_s} with {gpu_requests}, limited "
+            "by {limit}, in {schedule}. Bars: where one group's measured rate would "
+            "lie at this target, if its steps err as on measured runs that stood "
+            "alike. Squares: memory is full first. No point: the weights do not fit, "
+            "or by the twin no batch keeps the target."
         ),
         goal=Goal(
-            "keep a target of 50 ms on H100s with 4,000 tokens each, and find the "
-            "smallest group in which a GPU makes nearly as much as in any larger one.",
-            lambda target, device, context, ep_at: (
+            "keep a target of 50 ms on H100s with 32 copies, and find the smallest "
+            "group that is predicted to make nearly as much as any larger one.",
+            lambda target, device, held, ep_at: (
                 (target > 0)
                 & (target < 2)
-                & (device + context < 1)
+                & (device + held < 1)
                 & (ep_at > TIES - 1)
                 & (ep_at < TIES + 1)
             ),
@@ -238,7 +236,7 @@ def opening() -> Table:
 def csv_lines() -> list[str]:
     """A point for each setting that is served, with both ends of its band, as CSV."""
     found = ["d,c,t,e,g,f,m,l,h"]
-    menus = [list[str](menu) for menu in (DEVICES, CONTEXTS, TARGETS, GROUPS)]
+    menus = [list[str](menu) for menu in (DEVICES, HELD, TARGETS, GROUPS)]
     for options in product(*menus):
         here = at(*options)
         if here is not None:
@@ -250,14 +248,14 @@ def csv_lines() -> list[str]:
 
 def _point(here: ServedGroup) -> tuple[int | str, ...]:
     made = round(here.tokens_per_s)
-    if not isinstance(here.band, Band):
+    if here.ep not in WHISKERS or not isinstance(here.band, Band):
         return made, "", ""
     low, high = here.band.around(here.tokens_per_s)
     return made, round(low), round(high)
 
 
 def chart() -> Any:
-    """A line for each target; the chosen one with its band, and the chosen group."""
+    """A line for each target; the chosen one with errors, and the chosen group."""
     from llmserve_lab.extras import altair as alt
 
     numbers = dict.fromkeys("dctegfmlh", "number")
@@ -265,16 +263,16 @@ def chart() -> Any:
     data = alt.Data(values="\n".join(csv_lines()), format=csv)
     here = (
         alt.Chart(data)
-        .transform_filter("datum.d === device && datum.c === context")
+        .transform_filter("datum.d === device && datum.c === held")
         .transform_calculate(name=f"{list(TARGETS)}[datum.t]")
     )
     chosen = here.transform_filter("datum.t === target")
     look = by_ink("name", INKS, legend=False)
     color = look["color"]
     x = EP.on("x", "g")
-    strip = (
+    whiskers = (
         chosen.transform_filter("datum.l > 0")
-        .mark_area(fillOpacity=0.16, strokeWidth=1, strokeDash=[2, 3])
+        .mark_errorbar(ticks={"width": 14}, thickness=2, opacity=0.6)
         .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
     )
     faint = alt.condition("datum.t === target", alt.value(1), alt.value(0.3))
@@ -297,4 +295,4 @@ def chart() -> Any:
         .mark_text(align="right", dx=8, dy=14, fontWeight="bold")
         .encode(x=x, y=RATE.on("y", "m"), color=color, text="name:N")
     )
-    return alt.layer(strip, lines, *places, point, words, height=220)
+    return alt.layer(whiskers, lines, *places, point, words, height=220)

@@ -105,7 +105,7 @@ def copies_of_a_row(place: Setup) -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="deepseek.copies_of_a_row",
-        title=f"Of a row's {len(sent)} copies, {len(away)} leave its node by one port",
+        title=f"Of a row's {len(sent)} copies, {len(away)} leave its node",
         sentence=(
             f"{nodes} nodes of {each} GPUs. A row on the blue GPU has chosen "
             f"{len(sent)} experts (drawn at random). Copies inside its own node: "
