@@ -1,6 +1,6 @@
 """What prompts tell of a case, from shapes, rates and runs: numbers in their order.
 
-Of questions with options, of data that a formula passes over, of factors of one product.
+Of questions with options, of data that a formula passes over, of factors of a product.
 """
 
 from collections.abc import Callable
@@ -132,7 +132,9 @@ GIVEN: dict[str, Callable[[], list[float]]] = {
     "moe.least-ep": kimi,
     "quantization.predict-prompt": lambda: [2**13, 16, 16],
     "quantization.worst": lambda: [0.63, 7, 7],
-    "roofline.speed": lambda: [BIG.params_total - BIG.vocab * BIG.d_model, 1000, 4.8e12],
+    "roofline.speed": lambda: [
+        BIG.params_total - BIG.vocab * BIG.d_model, 1000, 4.8e12,
+    ],
     "speculative.predict-redraw": lambda: [0.5, 0.3, 0.2, 0.2, 0.6, 0.2],
     "speculative.predict-rows": lambda: [drafting.plain_s(1)],
     "speculative.predict-eight": lambda: [32],

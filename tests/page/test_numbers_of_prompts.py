@@ -1,8 +1,8 @@
 """Numbers of a prompt on which no answer depends: they describe the case all the same.
 
 What an answer is worth in the numbers of its prompt is computed elsewhere. A question
-with options, a datum that a formula passes over and two factors of one product are left:
-each of their numbers is worked out from shapes, rates and runs, or is what a hint needs.
+with options, a datum that a formula passes over and two factors of a product are left:
+each of their numbers is worked out from shapes and runs, or is what a hint needs.
 """
 
 import re
