@@ -95,6 +95,7 @@ GIVEN: dict[str, Callable[[], list[float]]] = {
     "flash-attention.predict-tile": lambda: [128, 256],
     "how-wrong.predict-seesaw": seesaw,
     "how-wrong.blocks": nemo,
+    "how-wrong.interval": lambda: [0.012, 30, 0.9, 0.2, 0.3, 0.5, 501, 4, 40_000],
     "kv-memory.predict-routing": lambda: [4, num_blocks() * BLOCK // SYSTEM],
     "kv-memory.window": lambda: [
         SCOUT.n_layers, *shape_of(SCOUT)[2:], 16, 36, 8192, 2**17,
