@@ -75,8 +75,7 @@ vllm serve MODEL $LOAD -tp 4 -pp 2 $SECOND  # in the second
 # replicas: the same in each server, behind a load balancer of your own;
 # two GPUs have no room for the model's {MODEL.max_context:,} tokens, so cap a request
 vllm serve MODEL $LOAD -tp 2 -dp 2 --max-model-len {LONGEST}
-# DeepSeek-V3 on eight H200, whole experts placed on each GPU:
-# data-parallel attention; with few long requests DCP
+# DeepSeek-V3 on eight H200: data-parallel attention; with few long requests DCP
 vllm serve MODEL $LOAD -dp 8 --enable-expert-parallel
 vllm serve MODEL $LOAD -tp 8 -dcp 8 --enable-expert-parallel"""
 
@@ -142,8 +141,8 @@ def table() -> Table:
         "Twice as many with --decode-context-parallel-size 2.",
         "A range: equal batches, and all requests in one. The ring runs one prompt "
         "alone, in no engine named here.",
-        f"Within {TIE:.0%} times and rates tie. A token of a group over both servers "
-        f"(TP 8 of eight, TP 16) may take {1 + GROUP_MISS:.2f} times as long.",
+        f"Ties: within {TIE:.0%}; a token of TP 16, or of TP 8 on eight, may take "
+        f"{1 + GROUP_MISS:.2f} times as long.",
     ]
     eight, sixteen_gpus = map(rows, groups())
     *before, room = sixteen_gpus.pop()

@@ -139,9 +139,8 @@ def _sentence() -> str:
     """What the picture assumes, and what was never measured."""
     return (
         f"Predicted, not measured: Llama-3.1-70B in BF16 on eight H100 in two servers "
-        f"of {SERVER}. Whiskers: the value divided and multiplied by {1 + MISS:.2f}; "
-        f"a token of TP 8, a group over both servers, may take {1 + GROUP_MISS:.2f} "
-        "times as long. Whiskers that overlap: a tie; pale: another leads. "
+        f"of {SERVER}. Whiskers: divided and multiplied by {1 + MISS:.2f}, a token of "
+        f"TP 8 by {1 + GROUP_MISS:.2f}. If two overlap, they tie; pale: another leads. "
         f"Decode: {REQUESTS} requests of {CONTEXT:,} tokens, an equal part to each "
         f"replica, and in a pipeline as many equal batches as stages. Prefill: prompt "
         f"after prompt of {CHUNK:,} tokens, each one chunk. One prompt: {PROMPT:,} "
