@@ -141,7 +141,7 @@ def table() -> Table:
         "Twice as many with --decode-context-parallel-size 2.",
         "A range: equal batches, and all requests in one. The ring runs one prompt "
         "alone, in no engine named here.",
-        f"Ties: within {TIE:.0%}; a token of TP 16, or of TP 8 on eight, may take "
+        f"Ties, by the error: within {TIE:.0%}; a token of TP 16, or of TP 8 on eight, may take "
         f"{1 + GROUP_MISS:.2f} times as long.",
     ]
     eight, sixteen_gpus = map(rows, groups())
