@@ -141,8 +141,8 @@ def table() -> Table:
         "Twice as many with --decode-context-parallel-size 2.",
         "A range: equal batches, and all requests in one. The ring runs one prompt "
         "alone, in no engine named here.",
-        f"Ties, by the error: within {TIE:.0%}; a token of TP 16, or of TP 8 on eight, may take "
-        f"{1 + GROUP_MISS:.2f} times as long.",
+        f"Ties, by the error: within {TIE:.0%}; a token of TP 16, or of TP 8 on "
+        f"eight, may take {1 + GROUP_MISS:.2f} times as long.",
     ]
     eight, sixteen_gpus = map(rows, groups())
     *before, room = sixteen_gpus.pop()

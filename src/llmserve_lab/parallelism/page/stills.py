@@ -104,8 +104,8 @@ def eight_gpus() -> StaticFigure:
             height=0.72,
             error_kw={"ecolor": INK.light, "elinewidth": 1, "capsize": 2},
         )
-        for bar, each in zip(bars, spans, strict=True):
-            if any(leads(other, each, long_is_good=long_is_good) for other in spans):
+        for bar, own in zip(bars, spans, strict=True):
+            if any(leads(other, own, long_is_good=long_is_good) for other in spans):
                 bar.set_alpha(BEHIND)
         axes.invert_yaxis()
         axes.grid(visible=False)
@@ -140,7 +140,8 @@ def _sentence() -> str:
     return (
         f"Predicted, not measured: Llama-3.1-70B in BF16 on eight H100 in two servers "
         f"of {SERVER}. Whiskers: divided and multiplied by {1 + MISS:.2f}, a token of "
-        f"TP 8 multiplied by {1 + GROUP_MISS:.2f}. If two overlap, they tie; pale: another leads. "
+        f"TP 8 multiplied by {1 + GROUP_MISS:.2f}. If two overlap, they tie; pale: "
+        "another leads. "
         f"Decode: {REQUESTS} requests of {CONTEXT:,} tokens, an equal part to each "
         f"replica, and in a pipeline as many equal batches as stages. Prefill: prompt "
         f"after prompt of {CHUNK:,} tokens, each one chunk. One prompt: {PROMPT:,} "
