@@ -130,8 +130,8 @@ KEPT: dict[str, list[str]] = {
         ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
         "fewer fewer_two ‘many tensor-parallel’ ‘no room’",
         (
-            "‘With one’ busy_eight miss rows_fast rows_cached ‘fast as’ ‘with fewer’ "
-            "‘fewer of’"
+            "‘With one’ busy_eight ‘least miss’ miss ‘with fewer’ ‘fewer queries’ "
+            "rows_cached"
         ),
         "ds_even",
     ],

@@ -24,6 +24,7 @@ EIGHT: tuple[tuple[str, str, int, bool], ...] = (
     ("TP 4 × DP 2", "TP 4 × PP 2", MANY, TIES),
     *((name, "TP 8", PREFILL, LEADS) for name in SHOWN if name != "TP 8"),
     ("PP 8", "TP 2 × DP 4", PREFILL, TIES),
+    ("PP 8", "TP 2 × PP 4", PREFILL, TIES),
     ("TP 4 × PP 2", "TP 4 × DP 2", FIRST, LEADS),
     ("TP 4 × PP 2", "TP 2 × DP 4", FIRST, LEADS),
     ("TP 4 × PP 2", "PP 8", FIRST, LEADS),
@@ -63,6 +64,11 @@ def printed(count: int) -> dict[str, list[str]]:
     }
 
 
+def most(name: str, place: int) -> float:
+    """How many times as large a number may be: a token of a group over servers more."""
+    return 1.44 if name in ("TP 8", "TP 16") and place in (FEW, MANY) else 1.14
+
+
 def number(cell: str) -> float:
     return float(cell.split()[0].split("\u2013")[0].replace(",", ""))
 
@@ -71,30 +77,32 @@ def number(cell: str) -> float:
 def test_one_rule_for_whatever_the_page_calls_a_lead_or_a_tie(
     count: int, claims: tuple[tuple[str, str, int, bool], ...]
 ) -> None:
-    """From printed cells: another takes 1.3 times as long, or it is a tie."""
+    """From printed cells: one leads if it is better wherever both may be."""
     lines = printed(count)
     for better, other, place, found in claims:
         mine, theirs = (number(lines[name][place]) for name in (better, other))
         ratio = mine / theirs if place == PREFILL else theirs / mine
         assert ratio >= 1, (better, other)
-        assert (ratio > 1.3) is found, ratio
+        longer = most(better if place != PREFILL else other, place)
+        assert (ratio > 1.14 * longer) is found, (better, other, ratio)
 
 
 def test_a_model_for_two_servers_is_read_faster_by_a_pipeline_and_else_ties() -> None:
     group, pipe = map(stills.two_of_eight, ("TP 16", "TP 8 × PP 2"))
     rates = pipe.prefill_rate(2048) / group.prefill_rate(2048)
     assert rates > 1.3
-    for requests in (64, 256):
+    for requests in (8, 64, 256):
         times = [each.decode(requests, 1000).token_s for each in (group, pipe)]
-        assert times[1] / times[0] < 1.3
+        assert times[1] / times[0] < 1.14 * 1.44 and times[0] / times[1] < 1.3
 
 
 def test_a_note_says_what_crosses_and_the_largest_room_is_a_pipeline_s() -> None:
     assert {name for name in SHOWN if crosses(layout(name))} == {
         name for name in SHOWN if "DP" not in name
     }
-    rooms = {name: number(line[ROOM]) for name, line in printed(16).items()}
-    slowest = {name: number(line[MANY]) for name, line in printed(16).items()}
+    served = {n: line for n, line in printed(16).items() if n != "CP 2 × TP 8"}
+    rooms = {name: number(line[ROOM]) for name, line in served.items()}
+    slowest = {name: number(line[MANY]) for name, line in served.items()}
     assert max(rooms, key=rooms.__getitem__) == "TP 8 × PP 2"
     assert max(slowest, key=slowest.__getitem__) == "TP 2 × DP 8"
 

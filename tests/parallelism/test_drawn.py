@@ -26,8 +26,9 @@ def nearest(figure: StepFigure, x: float, y: float) -> int:
     return int(near["text"][-1])
 
 
-def score(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}".replace("-", "−")
+def listed(values: list[float | None]) -> str:
+    said = ["–" if each is None else f"{each:.1f}" for each in values]
+    return ", ".join(said).replace("-", "−")
 
 
 def known(gpu: int, hops: int) -> dict[str, str]:
@@ -36,14 +37,15 @@ def known(gpu: int, hops: int) -> dict[str, str]:
     came = [DEALT[(gpu - hop) % N] for hop in range(hops + 1)]
     query = QUERIES[late - 1]
     told = [query * KEYS[k - 1] if k <= late else None for k in came[-1]]
+    weighted = [VALUES[k - 1] if k <= late else None for k in came[-1]]
     seen_ = [k - 1 for block in came for k in block if k <= late]
     scores = np.array([query * KEYS[k] for k in seen_])
     weights = np.exp(scores - scores.max())
     mixed = weights @ np.array([VALUES[k] for k in seen_]) / weights.sum()
     return {
-        "token": f"token {late}: {', '.join(map(score, told))}",
-        "max": f"max {scores.max():.1f}, sum {weights.sum():.2f}",
-        "output": f"output {mixed:.2f}",
+        "token": f"token {late}: scores {listed(told)}",
+        "values": f"values {listed(weighted)}",
+        "max": f"max {scores.max():.1f}, sum {weights.sum():.2f}, output {mixed:.2f}",
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
@@ -22,7 +21,7 @@ from llmserve_lab.parallelism.context import ContextTurn, context_parallel
 from llmserve_lab.parallelism.deployments import GpuLayout, eight
 from llmserve_lab.parallelism.leads import crosses
 from llmserve_lab.parallelism.model import PROMPT, SMALL
-from llmserve_lab.parallelism.page import choices, playground, stills
+from llmserve_lab.parallelism.page import choices, playground
 from llmserve_lab.parallelism.pipeline import pipelined, prefill_plan
 from llmserve_lab.parallelism.ring_time import first_token_s
 from llmserve_lab.parallelism.rows import (
@@ -31,7 +30,6 @@ from llmserve_lab.parallelism.rows import (
     tensor_parallel,
 )
 from llmserve_lab.transformer import Transformer
-from tests.page import drawn
 from tests.page.cells import lines, says, wrong
 
 NDR = catalog.link("infiniband-ndr")
@@ -57,7 +55,6 @@ def made(name: str) -> GpuLayout:
         between=NDR,
         servers=max(1, tp // 8),
         nics=8,
-        level=False,
     )
 
 
@@ -74,16 +71,17 @@ def test_each_column_of_the_layouts() -> None:
     columns = {
         "vLLM": options,
         "8 requests, ms": lambda name: 1e3 * made(name).decode(8, 1000).token_s,
-        "64, ms": lambda name: 1e3 * made(name).decode(64, 1000).token_s,
+        "64, ms [3]": lambda name: 1e3 * made(name).decode(64, 1000).token_s,
         "prefill, k/s": lambda name: made(name).prefill_rate(2048) / 1e3,
         "first, ms": lambda name: 1e3 * made(name).first_token_s(8192, 2048),
         "room, k": lambda name: made(name).held_tokens() / 1e3,
     }
     table = choices.table()
-    (ring,) = (row for row in lines(table) if row["layout"].startswith("CP"))
-    alone_s = first_token_s(8192, 2048, 2).seconds
-    assert says(ring.pop("first, ms"), 1e3 * alone_s)
-    assert [*ring.values()] == ["CP 2 × TP 4", "no ring", *4 * ["\u2013"]]
+    rings = [row for row in lines(table) if row["layout"].startswith("CP")]
+    for ring, server in zip(rings, (4, 8), strict=True):
+        alone_s = first_token_s(8192, 2048, 2, server).seconds
+        assert says(ring.pop("first, ms"), 1e3 * alone_s)
+        assert [*ring.values()] == [f"CP 2 × TP {server}", "no ring", *4 * ["\u2013"]]
     rows = [row for row in table.rows if not str(row[0]).startswith("CP")]
     for name, cell in ((str(row[0]), str(row[3])) for row in rows):
         each = made(name.replace("\u00a0", " "))
@@ -192,42 +190,7 @@ def test_each_row_of_the_map_is_its_axis() -> None:
     )  # in two groups of four
 
 
-# The picture of eight GPUs, the bench, and the live pipeline
-
-PANELS: dict[str, Callable[[GpuLayout], float]] = {
-    "decode: ms from token to token (short is good)": lambda each: (
-        1e3 * each.decode(64, 1000).token_s
-    ),
-    "prefill: thousand tokens/s (long is good)": lambda each: (
-        each.prefill_rate(2048) / 1e3
-    ),
-    "one prompt: ms to its first token (short is good)": lambda each: (
-        1e3 * each.first_token_s(8192, 2048)
-    ),
-}
-
-
-def test_each_bar_of_eight_gpus_is_its_layout_s() -> None:
-    """As long as the number beside it; its whisker is the mean error, up and down."""
-    panels = drawn.panels(stills.eight_gpus)
-    assert [panel.get_title(loc="left") for panel in panels] == [*PANELS]
-    for panel, value in zip(panels, PANELS.values(), strict=True):
-        names = [label.get_text() for label in panel.get_yticklabels()]
-        ring = [stills.RING] * panel.get_title(loc="left").startswith("one prompt")
-        assert names == [*stills.SHOWN, *ring] and len(panel.patches) == len(names)
-        (whiskers,) = (c for c in panel.collections if c.get_segments())
-        for place, name in enumerate(names):
-            (bar,) = (b for b in panel.patches if abs(b.get_y() + 0.36 - place) < 0.1)
-            far = name == stills.RING
-            want = (
-                1e3 * first_token_s(8192, 2048, 2).seconds if far else value(made(name))
-            )
-            assert bar.get_width() == pytest.approx(want)
-            (text,) = (t for t in panel.texts if t.xy[1] == place)
-            assert says(text.get_text(), want)
-            ends = sorted(x for x, _ in whiskers.get_segments()[place])
-            assert ends == pytest.approx([0.85 * want, 1.15 * want])
-            assert text.xy[0] == pytest.approx(ends[1])
+# The bench, and the live pipeline
 
 
 class Cells(HTMLParser):

@@ -10,18 +10,72 @@ from llmserve_lab.catalog.evidence.long_context import EXCHANGE_SHARE
 from llmserve_lab.deepseek.calibration.link_efficiency import fit_transfers
 from llmserve_lab.how_wrong import fairness
 from llmserve_lab.parallelism import published
-from llmserve_lab.parallelism.arguments import DEVICE, MODEL, fast_port, on
+from llmserve_lab.parallelism.arguments import (
+    DEVICE,
+    MODEL,
+    fast_link,
+    fast_port,
+    on,
+    over,
+)
 from llmserve_lab.parallelism.deployments import GpuLayout
-from llmserve_lab.parallelism.leads import MISS
+from llmserve_lab.parallelism.leads import GROUP_MISS, MISS, TIE, leads, span
+from llmserve_lab.parallelism.page import stills
+from tests.page import drawn
+
+RATES = ("rate_fast", "rate_tp")
 
 
 def test_a_tie_is_as_wide_as_two_mean_errors_between_servers() -> None:
     """Of prompts that were measured over servers; inside a server they are smaller."""
+    assert pytest.approx(0.3, abs=0.001) == TIE
     labels = {"model": "llama-3-70b", "engine": "vllm", "system": "h100-sxm"}
     assert (
         fairness.mean_of(**labels)
         < published.far_error()
-        == pytest.approx(MISS, abs=0.01)
+        == pytest.approx(MISS, abs=0.005)
+    )
+
+
+def test_a_group_over_servers_is_as_far_off_as_the_worst_that_was_measured() -> None:
+    """A token over four servers; the layouts of the page span two."""
+    ratios = [took / told for told, took in published.token_changes().values()]
+    assert max(ratios) - 1 == pytest.approx(GROUP_MISS, abs=0.005)
+    assert span(10.0, group=True) == pytest.approx((10 / 1.14, 14.4), rel=1e-3)
+
+
+def test_one_leads_only_where_both_numbers_may_not_be_the_same() -> None:
+    short, long_ = span(10.0), span(13.1)
+    assert leads(short, long_) and not leads(long_, short)
+    assert leads(long_, short, long_is_good=True)
+    assert not leads(span(10.0), span(12.9)) and not leads(span(12.9), span(10.0))
+    assert not leads(span(10.0, group=True), long_)
+
+
+def test_nothing_else_is_best_or_tied_in_all_three_uses() -> None:
+    """The title of the picture; pale is a bar that another leads."""
+    strong = [
+        {
+            panel.get_yticklabels()[i].get_text()
+            for i, bar in enumerate(panel.patches)
+            if bar.get_alpha() is None
+        }
+        for panel in drawn.panels(stills.eight_gpus)
+    ]
+    assert all(strong) and set.intersection(*strong) == set()
+
+
+def test_a_faster_port_leaves_the_group_last_in_prefill() -> None:
+    rate, slow = (float(stills.numbers()[k].replace(",", "")) for k in RATES)
+    assert slow < rate < 1.3 * slow
+    assert all(
+        stills.prefill_rate(name) > 1.3 * rate
+        for name in stills.SHOWN
+        if name != "TP 8"
+    )
+    port = fast_link()
+    assert float(port.bandwidth) * float(over(port)["eff_link"]) == pytest.approx(
+        float(fast_port()["link_bw"]) * float(EXCHANGE_SHARE)
     )
 
 

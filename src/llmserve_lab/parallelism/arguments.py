@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from llmserve_lab import running_example, validation
 from llmserve_lab.catalog import (
@@ -76,6 +77,15 @@ def fast_port() -> dict[str, Given]:
     It is DeepEP's all-to-all, whose kernels fill the port that a ring leaves half idle.
     """
     return {**over(LINKS["infiniband-ndr"]), "eff_link": EXCHANGE_SHARE}
+
+
+def fast_link() -> Link:
+    """The same port as a link that reaches so much at the share of a ring."""
+    link = LINKS["infiniband-ndr"]
+    more = float(EXCHANGE_SHARE) / float(PORT_SHARE)
+    return replace(
+        link, bandwidth=replace(link.bandwidth, value=more * float(link.bandwidth))
+    )
 
 
 def attending() -> dict[str, Given]:

@@ -292,6 +292,5 @@ def eight(
         between=between,
         servers=tp // SERVER if apart else 1,
         nics=nics,
-        level=False,
         model=model,
     )

@@ -25,7 +25,8 @@ class BlockHeld:
 
     ``largest`` is the largest score yet, ``total`` the sum of exp(score − largest),
     ``mixed`` the values mixed with these weights; ``pairs`` of this step, both tokens.
-    ``scores`` are of the last token with each key of the block, none for a later key.
+    ``scores`` are of the last token with each key of the block, ``values`` what it
+    weights by them; none of a later token.
     """
 
     block: int
@@ -35,6 +36,7 @@ class BlockHeld:
     mixed: float
     sent_bytes: int
     scores: tuple[float | None, ...]
+    values: tuple[float | None, ...]
 
 
 def on_rank(rank: Rank) -> tuple[BlockHeld, ...]:
@@ -59,9 +61,15 @@ def on_rank(rank: Rank) -> tuple[BlockHeld, ...]:
         largest, total = new, sum_
         pairs = sum(int((dealt[block] <= q).sum()) for q in dealt[here])
         sent = sum(record.wire.sent_bytes for record in rank.records)
-        each = zip(seen, QUERIES[last] * held[:, 0], strict=True)
-        told = tuple(float(score) if sees else None for sees, score in each)
-        steps.append(BlockHeld(block, pairs, largest, total, mixed, sent, told))
+        told, weighted = (
+            tuple(
+                float(n) if sees else None for sees, n in zip(seen, all_, strict=True)
+            )
+            for all_ in (QUERIES[last] * held[:, 0], held[:, 1])
+        )
+        steps.append(
+            BlockHeld(block, pairs, largest, total, mixed, sent, told, weighted)
+        )
     return tuple(steps)
 
 

@@ -9,9 +9,10 @@ from llmserve_lab import catalog
 from llmserve_lab.page.table import Table
 from llmserve_lab.parallelism.arguments import MODEL
 from llmserve_lab.parallelism.deployments import GpuLayout
-from llmserve_lab.parallelism.leads import TIE, crosses
+from llmserve_lab.parallelism.leads import GROUP_MISS, TIE, crosses
 from llmserve_lab.parallelism.page import stills
 from llmserve_lab.parallelism.page.stills import BETWEEN, CHUNK, CONTEXT, PROMPT
+from llmserve_lab.parallelism.ring_time import first_token_s
 
 FEW, SERVERS = 8, 2
 BOTH = " [1]"  # the note on one service over both servers
@@ -39,7 +40,6 @@ def sixteen(name: str) -> GpuLayout:
         between=catalog.link(BETWEEN),
         servers=max(1, tp // 8),
         nics=8,
-        level=False,
     )
 
 
@@ -121,30 +121,33 @@ def one_batch(made: GpuLayout) -> str:
     return f"\u2013{1e3 * made.decode(stills.REQUESTS, CONTEXT, 1).token_s:.1f}"
 
 
-def ring_line() -> tuple[str, ...]:
-    """A ring of two servers, priced for one prompt alone."""
-    name = stills.RING.replace(" ", "\u00a0")
-    rest = ("\u2013", f"{stills.first_ms(stills.RING):,.0f}", "\u2013")
+def ring_line(server: int) -> tuple[str, ...]:
+    """A ring of two servers of so many GPUs, priced for one prompt alone."""
+    name = f"CP 2 × TP {server}".replace(" ", "\u00a0")
+    first_s = first_token_s(PROMPT, CHUNK, SERVERS, server).seconds
+    rest = ("\u2013", f"{1e3 * first_s:,.0f}", "\u2013")
     return (name, "no ring", "\u2013", "\u2013", *rest)
 
 
 def table() -> Table:
     """Eight GPUs in two servers of four, then sixteen in two of eight."""
     columns = (
-        "layout", "vLLM", f"{FEW} requests, ms", f"{stills.REQUESTS}, ms",
+        "layout", "vLLM", f"{FEW} requests, ms", f"{stills.REQUESTS}, ms [3]",
         "prefill, k/s", "first, ms", "room, k",
     )  # fmt: skip
     notes = [
         "One service over both servers, with $FIRST and $SECOND (below); else the same "
         "in each.",
         "Twice as many with --decode-context-parallel-size 2.",
-        "Pipelines: in equal batches, and if one batch has all requests. Within "
-        f"{TIE:.0%} times and rates tie, by their error.",
+        "A range: equal batches, and all requests in one. The ring runs one prompt "
+        "alone, in no engine named here.",
+        f"Ties, by the error: within {TIE:.0%}; a token of TP 16, or of TP 8 on "
+        f"eight, may take {1 + GROUP_MISS:.2f} times as long.",
     ]
     eight, sixteen_gpus = map(rows, groups())
-    lines = [*eight, ring_line(), *sixteen_gpus]
-    *before, room = lines[-1]
-    lines[-1] = (*before, f"{room} [2]")
+    *before, room = sixteen_gpus.pop()
+    group = (*before, f"{room} [2]")
+    lines = [*eight, ring_line(4), *sixteen_gpus, group, ring_line(8)]
     caption = (
         f"{MODEL.name}: eight GPUs in two servers of four, sixteen in two of eight"
     )

@@ -95,7 +95,7 @@ def _cells(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
 
 
 def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
-    """The GPU's name; scores of its later token, and the softmax that it keeps."""
+    """The GPU's name; what its later token meets, and the softmax that it keeps."""
     x, y = PLACES[gpu]
     late = zigzag(TOKENS, GPUS)[gpu][-1] + 1
     names = [
@@ -106,14 +106,19 @@ def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
             "scores": {
                 **here,
                 "y": y + 1.4,
-                "text": f"token {late}: {_scores(held)}",
+                "text": f"token {late}: scores {_listed(held.scores)}",
+            },
+            "values": {
+                **here,
+                "y": y + 1.95,
+                "text": f"values {_listed(held.values)}",
             },
             "sums": {
                 **here,
-                "y": y + 1.95,
-                "text": f"max {held.largest:.1f}, sum {held.total:.2f}",
+                "y": y + 2.5,
+                "text": f"max {held.largest:.1f}, sum {held.total:.2f}, "
+                f"output {held.mixed:.2f}",
             },
-            "mixed": {**here, "y": y + 2.5, "text": f"output {held.mixed:.2f}"},
         }
         for held in steps
         for here in ({"x": x + 2.05},)
@@ -121,10 +126,10 @@ def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     return [*names, *lifetimes(known)]
 
 
-def _scores(held: BlockHeld) -> str:
-    """One for each key of the block; a dash where the mask hides a later key."""
+def _listed(numbers: tuple[float | None, ...]) -> str:
+    """One for each token of the block; a dash where the mask hides a later one."""
     return ", ".join(
-        "–" if each is None else f"{each:.1f}".replace("-", "−") for each in held.scores
+        "–" if each is None else f"{each:.1f}".replace("-", "−") for each in numbers
     )
 
 
@@ -172,7 +177,7 @@ def _sentence(step: int) -> str:
         return (
             "Eight tokens, dealt zig-zag: every GPU has an early and a late one. It "
             "begins with its own block of keys and values. Under the blocks stand the "
-            "scores of its late token."
+            "scores of its late token and the values that they weight."
         )
     last = " Now every query has met every key that it may see." * (step == GPUS - 1)
     return (
