@@ -125,7 +125,7 @@ def test_an_error_of_a_phase_moves_the_ratio_its_own_way() -> None:
     low, high = tables.ratio_range(GPU, 0.05)
     assert low <= comparison.best(GPU, 0.05).ratio <= high
     assert len(tables.ratios_table().rows) == 6
-    assert "48A–48F" in str(tables.instances_table())
+    assert "40A–56F" in str(tables.instances_table())
 
 
 def test_a_rate_of_the_ratios_has_its_own_time_in_brackets() -> None:

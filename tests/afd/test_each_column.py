@@ -141,8 +141,9 @@ def test_each_line_of_a_layer_has_its_own_numbers_in_it() -> None:
     mb, _, _, rows_mb, n, mflop = numbers(shown["FFN: experts"]["from (split)"])
     us = np.hypot((mb + rows_mb) / tb, n * mflop / pflop / 1e3)
     assert float(shown["FFN: experts"]["split, µs"]) == pytest.approx(us, rel=0.01)
-    n, experts, share, copies, gb = numbers(shown["wire: there"]["from (split)"])
-    assert copies == pytest.approx(n * experts / share, rel=0.01)
+    n, experts, copies, gb = numbers(shown["wire: there"]["from (split)"])
+    assert copies == pytest.approx(n * experts, rel=0.01)
+    assert "an Attention GPU" in shown["wire: there"]["from (split)"]
     us = copies * 7168 / gb / 1e3
     assert 1 < float(shown["wire: there"]["split, µs"]) / us < 1.05
     back = float(shown["wire: back"]["split, µs"]) / float(

@@ -139,17 +139,17 @@ def rates(tpot_s: float, overlap: coupled.Overlap) -> tuple[float, float]:
     ).gpu_tokens_per_s
 
 
-@pytest.mark.parametrize(("overlap", "behind"), [("free", 0.24), ("charged", 0.23)])
+@pytest.mark.parametrize(("overlap", "behind"), [("free", 0.216), ("charged", 0.179)])
 def test_the_split_is_behind_one_group(overlap: coupled.Overlap, behind: float) -> None:
     split, group = rates(TIGHT, overlap)
     assert 1 - split / group == pytest.approx(behind, abs=0.006)
-    assert comparison.best(H100, TIGHT).name == "48A–48F"
+    assert comparison.best(H100, TIGHT).name == "40A–56F"
 
 
 def test_no_split_leads_in_any_setting_that_is_shown() -> None:
     every = comparison.every_lead()
     assert len(every) == 72
-    assert max(every.values()) == pytest.approx(-0.096, abs=0.003)
+    assert max(every.values()) == pytest.approx(-0.050, abs=0.003)
 
 
 @pytest.mark.parametrize("spread", [0.25, 0.5, 1.0])
@@ -165,9 +165,9 @@ def test_differing_contexts_cost_the_group_more_than_the_split() -> None:
     )
     lost = {name: 1 - differ[name] / alike[name] for name in comparison.WAYS}
     assert lost["two halves"] == pytest.approx(0.056, abs=0.003)
-    assert lost["split"] == pytest.approx(0.027, abs=0.003)
+    assert lost["split"] == pytest.approx(0.043, abs=0.003)
     behind = 1 - differ["split"] / differ["two halves"]
-    assert behind == pytest.approx(0.22, abs=0.004)
+    assert behind == pytest.approx(0.204, abs=0.004)
 
 
 def test_the_table_of_measured_groups_states_each_error() -> None:
@@ -282,8 +282,8 @@ def test_what_a_split_waits_for_is_told_apart() -> None:
     """The wire that is left, unequal times, and FFN GPUs idle beside other layers."""
     account = tables.account(H100, TIGHT)
     unequal, idle = tables.unequal(H100, TIGHT)
-    assert account["waits: network"][2] == pytest.approx(66.2, abs=0.2)
-    assert (unequal, idle) == pytest.approx((29.4, 27.7), abs=0.2)
+    assert account["waits: network"][2] == pytest.approx(8.2, abs=0.2)
+    assert (unequal, idle) == pytest.approx((89.0, 32.9), abs=0.2)
     assert account["waits: other kind"][2] == pytest.approx(unequal + idle)
 
 
@@ -293,5 +293,5 @@ def test_gpu_time_of_a_token_adds_up_to_the_rates() -> None:
     found = comparison.beside(H100, TIGHT, overlap="free")
     assert [1e6 / each for each in sums] == pytest.approx([*found.values()], rel=1e-9)
     waited = account["waits: network"]
-    assert waited[0] > sums[0] - sums[2] and waited[1] < waited[2] < waited[0]
+    assert waited[0] > sums[0] - sums[2] and waited[2] < waited[1] < waited[0]
     assert all(min(spent) > -1e-6 for spent in account.values())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import Any
+
 import numpy as np
 import pytest
 
-from llmserve_lab.afd import deployment, one_sided
+from llmserve_lab.afd import coupled, deployment, one_sided
 from llmserve_lab.afd.one_sided import OneSided
 from llmserve_lab.afd.page import comparison, verdict
 from tests.each import numbers, rows
@@ -23,7 +26,8 @@ def a_split(
 
 
 def test_a_split_that_differs_in_nothing_is_the_split() -> None:
-    made, same = a_split().layer_s(51), comparison.best(H100, TIGHT).layer_s(51)
+    plain = deployment.Split(gpu=H100, n_attn=48, n_ffn=48)
+    made, same = a_split().layer_s(51), plain.layer_s(51)
     for name, value in same.items():
         assert made[name] == pytest.approx(value, rel=2e-3), name
     assert made["shared"] == 0
@@ -59,6 +63,28 @@ def test_a_shared_expert_with_attention_leaves_six_and_is_hidden_by_the_loop() -
     assert period == pytest.approx(max(loop, float(there["attn"]) + alone), rel=2e-3)
 
 
+@pytest.mark.parametrize(("n_attn", "own"), [(32, True), (40, True), (64, False)])
+def test_an_attention_port_carries_its_own_copies_however_uneven(
+    n_attn: int, own: bool
+) -> None:
+    """Below the balancedness as a ratio, its port is the busiest: eight copies."""
+    ways = [
+        float(part["out"] + part["back"])
+        for part in (
+            OneSided(
+                gpu=H100, n_attn=n_attn, n_ffn=96 - n_attn, busiest=busiest
+            ).layer_s(51)
+            for busiest in (1.0, FULL)
+        )
+    ]
+    assert (ways[0] == ways[1]) is own
+    width = 7168 + 4 * 7168 / 128 + 2 * 7168  # bytes of a copy, there and back
+    ratio = n_attn / (96 - n_attn)
+    rows_ = [51 * max(ratio * busiest, 1) for busiest in (1.0, FULL)]
+    for way, sent in zip(ways, rows_, strict=True):
+        assert way == pytest.approx(sent * 8 * width / 44.487e9, rel=1e-3)
+
+
 def test_the_excess_falls_with_the_root_of_the_number_of_experts() -> None:
     """The mean of n loads drawn alone scatters by one over the root of n."""
     rng = np.random.default_rng(1)
@@ -67,7 +93,11 @@ def test_the_excess_falls_with_the_root_of_the_number_of_experts() -> None:
     excess = {n: one_sided.busiest_of(n, H100, among=3) - 1 for n in (3, 6)}
     assert excess[3] == pytest.approx(FULL - 1, abs=1e-3)
     assert excess[6] / excess[3] == pytest.approx(spread[6] / spread[3], rel=0.01)
-    assert verdict.evener() == 1 + excess[6]
+    assert one_sided.evened(H100, 48, among=96) == 1 + excess[6]
+    for n_ffn, held in ((56, 5), (40, 7)):
+        evened = one_sided.evened(H100, n_ffn, among=96)
+        assert evened == pytest.approx(1 + excess[3] * (3 / held) ** 0.5)
+    assert verdict.evener() == one_sided.evened(H100, 56, among=96)
 
 
 def test_the_head_in_bf16_takes_as_much_time_from_all_else() -> None:
@@ -96,8 +126,41 @@ def test_each_row_of_the_verdict_is_the_quotient_of_its_rates() -> None:
         assert lead == pytest.approx(100 * (split / group - 1), abs=0.6)
         assert split == pytest.approx(case.split, abs=0.5)
     leads = [case.lead for case in verdict.cases()]
-    plain, even, moved, ninth, node, node_even, twice, both, _ = leads
-    assert max(leads) < 0
-    assert ninth < plain < even < moved and node < node_even and twice < both
+    plain, even, moved, ninth, node, node_even, _, twice, both = leads[:9]
+    built, wholly, no_wire, _ = leads[9:]
+    assert [lead for lead in leads if lead > 0] == [wholly]
+    assert ninth < plain < even < moved and node < node_even
+    assert twice < both < built < wholly and no_wire < node
     alike = {case.group for case in verdict.cases()[:4]}
     assert len(alike) == 1  # what the split alone changes leaves the group
+
+
+def test_joint_rows_change_all_that_they_say() -> None:
+    """A split built so is the best of all, from each split's times."""
+    wanted: tuple[tuple[int, coupled.Off, dict[str, Any]], ...] = (
+        (5, (1.0, 1.0), {"shared": "rides along"}),
+        (6, (1.0, 1.0), {"shared": "attention"}),
+        (9, (1.0, 0.5), {"shared": "attention"}),
+        (10, (1.0, 0.5), {"shared": "rides along", "busiest": 1.0}),
+    )
+    for at, off, change in wanted:
+        rates = []
+        for n_ffn, m in product(range(8, 96, 8), (2, 3, 4)):
+            held = -(-256 // n_ffn)
+            busiest = 1 + (FULL - 1) * (3 / held) ** 0.5
+            made = OneSided(
+                gpu=H100, n_attn=96 - n_ffn, n_ffn=n_ffn, n_batches=m, copies="node",
+                off=off, **{"busiest": busiest} | change,
+            )  # fmt: skip
+            if made.fits:
+                rates.append(made.gpu_tokens_per_s(TIGHT))
+        assert verdict.cases()[at].split == pytest.approx(max(rates), rel=2e-3)
+        whole = comparison.whole(H100, TIGHT, copies="node", off=off)
+        assert verdict.cases()[at].group == whole.gpu_tokens_per_s
+
+
+def test_without_a_wire_the_group_takes_one_batch() -> None:
+    whole = comparison.whole(H100, TIGHT, off=verdict.FREE)
+    assert whole.overlap == "none"
+    split = comparison.best(H100, TIGHT, off=verdict.FREE)
+    assert split.n_batches == 2 and float(split.layer_s(9)["wire"]) < 1e-9

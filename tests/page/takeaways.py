@@ -13,7 +13,8 @@ KEPT: dict[str, list[str]] = {
         "lost_top ‘best ratio’ lost_far far",
         (
             "‘best split’ gpus tight context behind_free ‘less or’ differ_free "
-            "‘With a’ behind_node ‘less The’ band_free ‘no such’"
+            "‘With a’ behind_node behind_built ‘more even’ ‘better for’ band_free "
+            "‘no such’"
         ),
     ],
     "capacity": [

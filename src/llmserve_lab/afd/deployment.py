@@ -109,8 +109,8 @@ class Split:
             "attn": self.attn_factor * pace,
             "late": self.attn_factor * late,
             "ffn": self.ffn_factor * ffn,
-            "out": max(self.ratio, 1.0) * out,
-            "back": max(self.ratio, 1.0) * back,
+            "out": max(self._hotter(twin), 1.0) * out,
+            "back": max(self._hotter(twin), 1.0) * back,
             "starts": np.full_like(out, starts),
             "rest": rest,
         }
@@ -137,7 +137,7 @@ class Split:
         busy, half of it each. ``sent`` is how long an Attention GPU's port is in use.
         """
         slow, busy = twin.assumptions.overlap_slowdown, part["starts"] / 2
-        ports = {"attn": sent, "late": sent, "ffn": self.ratio * sent}
+        ports = {"attn": sent, "late": sent, "ffn": self._hotter(twin) * sent}
         worked = {
             name: part[name] + busy + slow * np.minimum(part[name], port)
             for name, port in ports.items()
@@ -148,7 +148,7 @@ class Split:
     def _port_s(self, twin: Twin, batch: Any) -> tuple[Any, Any]:
         """Seconds of an Attention GPU's port for rows that leave, and that come back.
 
-        The busiest GPU gets more copies than the mean, as in the group.
+        It sends the copies of its own rows, whichever GPUs they go to.
         """
         sent = batch * self._copies(twin)
         rate, width = float(twin.machine["far_rate"]), twin.setup.model.d_model
@@ -157,12 +157,21 @@ class Split:
         return there, back
 
     def _copies(self, twin: Twin) -> float:
-        """Copies of a row on the busiest port.
+        """Copies of a row that an Attention GPU sends.
 
         The shared expert's is none more: every FFN GPU has that expert, so it works on
         one of the row's copies, and its result comes back added to that copy's.
         """
-        return copies_of_row(twin, self.copies) / twin.assumptions.balancedness
+        return copies_of_row(twin, self.copies)
+
+    def _hotter(self, twin: Twin) -> float:
+        """Copies on the busiest FFN GPU's port over those on an Attention GPU's.
+
+        Only choices of experts are uneven: what is sent to any GPU falls evenly.
+        """
+        sent, chosen = self._copies(twin), copies_of_row(twin, self.copies)
+        busiest = chosen / twin.assumptions.balancedness + sent - chosen
+        return self.ratio * busiest / sent
 
     def period_s(self, batch: Any) -> Any:
         """Seconds between two batches at a machine: the longest of four."""

@@ -85,7 +85,7 @@ class OneSided(deployment.Split):
         return read, FLOPS_PER_WEIGHT * weights * rows / float(machine["gemm_rate"])
 
     def _copies(self, twin: Twin) -> float:
-        # the ninth copy goes to any FFN GPU, so it falls evenly
+        # the ninth copy goes to any FFN GPU
         return super()._copies(twin) + (self.shared == "ninth copy")
 
     def _period_s(self, part: dict[str, Any]) -> Any:
@@ -94,16 +94,29 @@ class OneSided(deployment.Split):
 
 @cache
 def best_one_sided(
-    gpu: str, n_gpus: int, tpot_s: float, *, busiest: float, shared: Shared, **same: Any
+    gpu: str,
+    n_gpus: int,
+    tpot_s: float,
+    *,
+    busiest: float | None,
+    shared: Shared,
+    **same: Any,
 ) -> OneSided:
     """The best of every way to split, with such FFN GPUs.
+
+    Without ``busiest``, loads even out as a split's FFN GPUs have more experts each
+    than those of one group of all GPUs.
 
     Raises:
         ValueError: the target is not positive, or an option is none.
     """
     positive("tpot_s", tpot_s)
     every = (
-        OneSided(**_as(split), busiest=busiest, shared=shared)
+        OneSided(
+            **_as(split),
+            busiest=busiest or evened(gpu, split.n_ffn, among=n_gpus),
+            shared=shared,
+        )
         for split in deployment.splits(gpu, n_gpus, **same)
     )
     return max(every, key=lambda split: split.gpu_tokens_per_s(tpot_s))
@@ -111,6 +124,15 @@ def best_one_sided(
 
 def _as(split: deployment.Split) -> dict[str, Any]:
     return {each.name: getattr(split, each.name) for each in fields(split)}
+
+
+def evened(gpu: str, n_ffn: int, *, among: int) -> float:
+    """Rows of the busiest of ``n_ffn`` GPUs over the mean, by their experts each.
+
+    The book's factor is taken to be that of one group of ``among`` GPUs.
+    """
+    more, fewer = (coupled.group(gpu, n).setup.local_experts(0) for n in (n_ffn, among))
+    return busiest_of(more, gpu, among=fewer)
 
 
 def busiest_of(n_experts: int, gpu: str, *, among: int) -> float:

@@ -18,6 +18,7 @@ from llmserve_lab.catalog.selection import in_servers, stacks_known
 from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import blind_runs
+from llmserve_lab.deepseek.evaluation.kernels import transfers
 from llmserve_lab.deepseek.evaluation.published_runs import batch_of, decodes, run_as
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -155,6 +156,12 @@ def band_words(overlap: coupled.Overlap, *, at: str = "at_speed") -> str:
         return f"within {math.ceil(100 * far)}%"
     side = "low" if max(found) < 0 else "high"
     return f"{100 * near:.0f} to {far:.0%} too {side}"
+
+
+def transfers_words() -> str:
+    """``within 8%``: how the wire follows the library's transfers, starts included."""
+    far = max(abs(each.error) for each in transfers(book_assumptions()))
+    return f"within {math.ceil(100 * far)}%"
 
 
 @dataclass(frozen=True)

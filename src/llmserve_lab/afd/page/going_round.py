@@ -108,14 +108,30 @@ def waits(n_batches: int) -> tuple[float, float]:
     return 1 - attn, 1 - ffn
 
 
+def seen(n_batches: int) -> float:
+    """Share of the time that is drawn in which Attention machines wait."""
+    return 1 - busy(bars(n_batches), range(ATTENTION), shown())
+
+
+def more_tokens() -> float:
+    """How many more batches three in flight send round in a time than two."""
+    two, three = (m / window(m)[1] for m in FLIGHTS)
+    return three / two - 1
+
+
+def longer_round() -> float:
+    """How much longer a round takes with three in flight than with two."""
+    return window(3)[1] / window(2)[1] - 1
+
+
 def going_round() -> StepFigure:
     """Batches going round, with two of them in flight and, below, with three."""
     log = _log()
     last = len(log.frames) - 1
     return StepFigure(
         name="afd-going-round",
-        title="With a third batch in flight the FFN machine starts five batches "
-        "instead of four",
+        title=f"With a third batch in flight, machines make {more_tokens():.0%} more "
+        f"tokens, each {longer_round():.0%} later",
         scene=scene(FLIGHTS, shown()),
         logs={"both": log},
         stills=tuple(("both", at) for at in (last // 3, 2 * last // 3, last)),

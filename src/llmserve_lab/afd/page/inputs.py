@@ -217,17 +217,19 @@ def _small(known: Numbers, launches: str, layers: int, moved: float) -> str:
 
 
 def _wire(split: deployment.Split, twin: Twin, batch: float) -> list[tuple[str, str]]:
-    rows = max(split.ratio, 1.0) * batch
     copies = coupled.copies_of_row(twin, split.copies)
     share = twin.assumptions.balancedness
-    busiest = rows * copies / share
+    busiest = (split.ratio * batch * copies / share, f" / {share:.2f}", "an FFN GPU")
+    own = (batch * copies, "", "an Attention GPU")
+    sent, over, where = max(own, busiest)
+    rows = batch if where == own[2] else split.ratio * batch
     port = float(twin.machine["far_rate"])
     return [
         ("wire: starts", "one there, one back"),
         (
             "wire: there",
-            f"{rows:.1f} rows × {copies:.0f} experts / {share:.2f}"
-            f" = {busiest:.0f} copies, a byte a number, at {port / 1e9:.1f} GB/s",
+            f"{rows:.1f} rows × {copies:.0f} experts{over} = {sent:.0f} copies at the "
+            f"port of {where}, a byte a number, at {port / 1e9:.1f} GB/s",
         ),
         ("wire: back", "the same, two bytes a number"),
     ]

@@ -1,4 +1,4 @@
-"""What the verdict on GPUs depends on: one assumption changed at a time."""
+"""What the verdict on GPUs depends on: assumptions changed alone and together."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from llmserve_lab.page.table import Table
 
 FASTER = 2.0  # times the bandwidth
 TWICE: coupled.Off = (1.0, 1 / FASTER)
+FREE: coupled.Off = (1.0, 1e-9)  # as good as no time on the wire
+EVEN = 1.0  # the busiest FFN GPU gets no more than the mean
 
 
 @dataclass(frozen=True)
@@ -45,33 +47,31 @@ def as_is(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S, **same: Any) -> Change
 
 
 def evener(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> float:
-    """Rows of the busiest FFN GPU over the mean, if its more experts even out.
+    """Rows of the best split's busiest FFN GPU over the mean, if loads even out.
 
-    A GPU of the group has fewer; its factor is the book's.
+    A GPU of the group has fewer experts; its factor is the book's.
     """
-    fewer, more = (
-        coupled.group(gpu, n).setup.local_experts(0)
-        for n in (GPUS, best(gpu, tpot_s).n_ffn)
-    )
-    return one_sided.busiest_of(more, gpu, among=fewer)
+    return one_sided.evened(gpu, best(gpu, tpot_s).n_ffn, among=GPUS)
 
 
 @cache
 def one_side(
     shared: one_sided.Shared,
     *,
-    even: bool,
+    busiest: float | None,
     gpu: str = DEVICES[0],
     tpot_s: float = TIGHT_S,
-    copies: coupled.Copies = COPIES,
+    **same: Any,
 ) -> Changed:
-    """The split alone changed: loads more ``even``, the shared expert elsewhere."""
-    taken = 1 / coupled.group(gpu, GPUS).assumptions.balancedness
-    busiest = evener(gpu, tpot_s) if even else taken
+    """The split alone changed, beside what changes on both sides.
+
+    Its busiest FFN GPU gets ``busiest`` times the mean (without it: as its experts even
+    out), and the shared expert may compute elsewhere.
+    """
     split = one_sided.best_one_sided(
-        gpu, GPUS, tpot_s, busiest=busiest, shared=shared, copies=copies
+        gpu, GPUS, tpot_s, busiest=busiest, shared=shared, **{"copies": COPIES} | same
     )
-    group = whole(gpu, tpot_s, copies=copies).gpu_tokens_per_s
+    group = whole(gpu, tpot_s, **same).gpu_tokens_per_s
     return Changed("", split.gpu_tokens_per_s(tpot_s), group)
 
 
@@ -117,24 +117,35 @@ def _group_rate(gpu: str, *, halves: bool) -> Callable[[float], float]:
 
 def cases() -> tuple[Changed, ...]:
     """What is changed, and both rates."""
+    taken = 1 / coupled.group(DEVICES[0], GPUS).assumptions.balancedness
+    node: dict[str, Any] = {"copies": "node"}
+    both: dict[str, Any] = node | {"off": TWICE}
     made = {
         "as above": as_is(),
-        "split alone: FFN loads more even": one_side("rides along", even=True),
-        "  and the shared expert with attention": one_side("attention", even=True),
-        "split alone: a ninth copy for it": one_side("ninth copy", even=False),
-        "both: a row once to each node": as_is(copies="node"),
-        "  and the split's FFN loads more even": one_side(
-            "rides along", even=True, copies="node"
+        "split alone: FFN loads more even": one_side("rides along", busiest=None),
+        "  and the shared expert with attention": one_side("attention", busiest=None),
+        "split alone: a ninth copy for it": one_side("ninth copy", busiest=taken),
+        "both: a row once to each node": as_is(**node),
+        "  and the split's loads more even": one_side(
+            "rides along", busiest=None, **node
+        ),
+        "  and its shared expert with attention": one_side(
+            "attention", busiest=None, **node
         ),
         "both: twice the bandwidth": as_is(off=TWICE),
-        "  and a row once to each node": as_is(copies="node", off=TWICE),
+        "  and a row once to each node": as_is(**both),
+        "  and the split as in the last such row": one_side(
+            "attention", busiest=None, **both
+        ),
+        "  or with loads wholly even": one_side("rides along", busiest=EVEN, **both),
+        "both: no time on the wire": as_is(off=FREE),
         "both: LM head in BF16": with_head(),
     }
     return tuple(replace(each, what=what) for what, each in made.items())
 
 
 def verdict_table() -> Table:
-    """Table of the best split against the group, one assumption changed at a time."""
+    """Table of the best split against the group, assumptions changed."""
     rows = [
         (
             each.what.replace("  ", "… "),
