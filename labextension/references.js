@@ -6,6 +6,7 @@ window.llmserveReferences = {
 "keys": [
 "song2026afd",
 "zhu2025megascale",
+"deepep2025",
 "stepfun2025step3",
 "xiao2025xdeepserve"
 ]
@@ -267,6 +268,7 @@ window.llmserveReferences = {
 "text": {
 "song2026afd": "Chendong Song, Meixuan Wang, Hang Zhou, Hong Liang, Yuan Lyu, Zixi Chen, Yuwei Fan, and Zijie Zhou\\. Theoretically optimal attention/FFN ratios in disaggregated LLM serving\\. 2026\\. [arXiv:2601\\.21351](https://arxiv.org/abs/2601.21351)\\.",
 "zhu2025megascale": "Ruidong Zhu and others\\. MegaScale\\-Infer: serving mixture\\-of\\-experts at scale with disaggregated expert parallelism\\. arXiv:2504\\.02263, 2025\\.",
+"deepep2025": "DeepSeek\\-AI\\. DeepEP: an efficient expert\\-parallel communication library\\. README of June, 2025\\.",
 "stepfun2025step3": "StepFun\\. Step\\-3 is large yet affordable: model\\-system co\\-design for cost\\-effective decoding\\. arXiv:2507\\.19427, 2025\\.",
 "xiao2025xdeepserve": "Ao Xiao and others\\. xDeepServe: model\\-as\\-a\\-service on Huawei CloudMatrix384\\. arXiv:2508\\.02520, 2025\\.",
 "zhong2024distserve": "Yinmin Zhong, Shengyu Liu, Junda Chen, Jianbo Hu, Yibo Zhu, Xuanzhe Liu, Xin Jin, and Hao Zhang\\. DistServe: disaggregating prefill and decoding for goodput\\-optimized large language model serving\\. In *OSDI*\\. 2024\\.",
@@ -293,7 +295,6 @@ window.llmserveReferences = {
 "kwon2023vllm": "Woosuk Kwon, Zhuohan Li, Siyuan Zhuang, Ying Sheng, Lianmin Zheng, Cody Hao Yu, Joseph E\\. Gonzalez, Hao Zhang, and Ion Stoica\\. Efficient memory management for large language model serving with PagedAttention\\. In *SOSP*\\. 2023\\.",
 "daniel2023continuous": "Cade Daniel, Chen Shen, Eric Liang, and Richard Liaw\\. How continuous batching enables 23x throughput in LLM inference while reducing p50 latency\\. Anyscale blog, June 2023\\. URL: [https://www\\.anyscale\\.com/blog/continuous\\-batching\\-llm\\-inference](https://www.anyscale.com/blog/continuous-batching-llm-inference)\\.",
 "sglang2025h100": "The SGLang Team\\. Deploying DeepSeek with PD disaggregation and large\\-scale expert parallelism on 96 H100 GPUs\\. lmsys\\.org blog, 5 May, 2025\\.",
-"deepep2025": "DeepSeek\\-AI\\. DeepEP: an efficient expert\\-parallel communication library\\. README of June, 2025\\.",
 "lee2025overlap": "Seonho Lee, Jihwan Oh, Junkyum Kim, Seokjin Go, Jongse Park, and Divya Mahajan\\. Characterizing compute\\-communication overlap in GPU\\-accelerated distributed deep learning: performance and power implications\\. 2025\\. [arXiv:2507\\.03114](https://arxiv.org/abs/2507.03114)\\.",
 "deepseek2024v3": "DeepSeek\\-AI\\. DeepSeek\\-V3 technical report\\. 2024\\. [arXiv:2412\\.19437](https://arxiv.org/abs/2412.19437)\\.",
 "inferencex2026": "SemiAnalysis\\. InferenceX: continuous inference benchmarks\\. Apache\\-2\\.0, runs of February and March, 2026\\.",
