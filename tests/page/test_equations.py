@@ -44,7 +44,7 @@ def texts(name: str) -> Iterator[str]:
         yield plain_text(text_of(each)).replace("\N{NO-BREAK SPACE}", " ")
 
 
-@pytest.mark.parametrize("name", WORKED)
+@pytest.mark.parametrize("name", sorted(WORKED))
 def test_a_printed_calculation_comes_out(name: str) -> None:
     found = [pair for text in texts(name) for pair in equations(text)]
     assert found
