@@ -45,7 +45,7 @@ def ratio_errors() -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Compared:
+class PairsThatLead:
     """In how many of the pairs the larger group stays ahead."""
 
     ahead: int
@@ -59,7 +59,7 @@ class Compared:
 
 def compared(
     few: int, many: int, *, context: float, tpot_s: float, lean: bool = False
-) -> Compared:
+) -> PairsThatLead:
     """Two groups of H100s at a target, with the errors of every pair.
 
     Raises:
@@ -72,4 +72,4 @@ def compared(
         return rate_with(DEVICE, ep, **at, lean=lean)
 
     wins = [rate(many, off[1]) > rate(few, off[0]) for off in pairs()]
-    return Compared(sum(wins), len(wins))
+    return PairsThatLead(sum(wins), len(wins))
