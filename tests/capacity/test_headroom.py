@@ -91,6 +91,16 @@ def test_two_that_stand_order_nothing_before_the_ramp() -> None:
     assert loop.wanted([apart] * 2, 2) == 2
 
 
+def test_with_the_oldest_metrics_two_order_at_what_always_arrives() -> None:
+    """The tenth that the loop ignores takes the target below it; three have room."""
+    rate = round(goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s), 1)
+    growth, age = headroom.growth(), headroom.WORST_METRIC_S
+    two, three = (headroom.order_rate(rate, growth, FAST, each, age) for each in (2, 3))
+    assert arrives_when_it_serves(2 * two, growth, FAST, age) == pytest.approx(2 * rate)
+    assert runs.little(two)[1] / 1.1 < runs.little(runs.LOW / 2)[1]
+    assert runs.little(three)[1] / 1.1 > runs.little(runs.LOW / 3)[1]
+
+
 @pytest.mark.parametrize("seed", headroom.DRAWS)
 def test_two_stand_when_the_ramp_begins(seed: int) -> None:
     one = pool("llama-3.1-8b", "h100-sxm")

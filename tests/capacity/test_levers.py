@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from llmserve_lab.capacity import by_hand, levers, sweep
+from llmserve_lab.capacity import by_hand, levers, measured, sweep
 from llmserve_lab.capacity.deployment import hourly
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, pool, served
 
@@ -20,6 +20,25 @@ def test_the_winner_hangs_on_the_launches_of_prompts() -> None:
         assert each.gpus == math.ceil(RATE / each.per_s)
         assert each.usd == pytest.approx(each.gpus * hourly(each.device))
         assert (each.gpus - 1) * each.per_s < RATE <= each.gpus * each.per_s
+
+
+def test_an_error_far_inside_the_band_turns_either_choice() -> None:
+    """Both rates lie so near a whole GPU less that the two choices are ties."""
+    least = abs(measured.rate_error()[0])
+    for waits in (True, False):
+        found = {each.device: each for each in levers.rents(RATE, waits=waits)}
+        first = levers.rents(RATE, waits=waits)[0]
+        spare = first.per_s * first.gpus / RATE - 1
+        assert 0 < spare < least / 2
+        turned = math.ceil(RATE / (first.per_s / (1 + spare + 0.01)))
+        assert turned == first.gpus + 1
+        two, four = found["b200-sxm"], hourly("h100-sxm") * 4
+        assert four > 2 * hourly(two.device) > 3 * hourly("h100-sxm")
+        spared = {
+            key: (each.gpus + 1) * hourly(key) for key, each in found.items()
+        }  # a replica is one GPU
+        cheapest = min(spared, key=spared.__getitem__)
+        assert cheapest == ("h100-sxm" if waits else "b200-sxm")
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -21,7 +21,7 @@ KEPT: dict[str, list[str]] = {
         "price afternoon rate_only worst_rate goodput_span ‘never measured’",
         "‘Beyond the’ ‘rises but’ ‘falls at’ full_rate full_kept",
         "‘with the’ ratio low_ratio",
-        "day_high day_used ‘less hangs’ ‘hidden’",
+        "day_high day_used ‘less hangs’ ‘hidden within’ ‘within the’",
         "‘No signal’ slow target ‘below what’ ‘best one’ flight_missed ‘with fast’ "
         "fast flight_fast",
     ],

@@ -21,7 +21,8 @@ from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.page.table import Table
 
 DRAWS = (1, 2, 3)  # seeds of the burst
-METRIC_S = 30.0  # age of a signal that was collected and passed on; none measured it
+METRIC_S = 30.0  # mean age of a signal that is collected each minute; none measured it
+WORST_METRIC_S = 60.0  # its age just before the next of Prometheus' minutes ends
 TAKEN = {0.0: 21.0, METRIC_S: 13.0}  # targets of the fast start by age of the signal
 # cold start in s, target, replicas in reserve (at least one stands), age of the signal
 TRIED = (

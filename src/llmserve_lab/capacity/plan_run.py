@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from llmserve_lab.capacity.group import Group
 from llmserve_lab.capacity.level import Kept, ServiceLevel
 from llmserve_lab.capacity.plan import SizingPlan
-from llmserve_lab.capacity.plan_text import counted
+from llmserve_lab.capacity.plan_text import counted, wrapped
 from llmserve_lab.capacity.triangle import MeanLengths, served
 from llmserve_lab.checks import whole
 from llmserve_lab.engine import Chunked, Pool
@@ -101,7 +101,8 @@ def decision(found: SizingPlan) -> str:
     if group is None:
         raise ValueError("found must hold a size that keeps the promises, got none")
     share = f"{kept(group).both:.0%} of the requests keep both promises"
-    first = f"{SIMULATED}: {share} with {_servers(found, group, group.replicas)}."
+    servers = _servers(found, group, group.replicas)
+    first = wrapped(f"{SIMULATED}: {share} with {servers}.")
     if not found.asked.rate:
         return first
     chosen = decided(found)
@@ -109,7 +110,7 @@ def decision(found: SizingPlan) -> str:
         return f"{first}\nNo choice: {MORE} servers more do not suffice either."
     best = f"{chosen.kept.both:.0%}"
     servers = _servers(found, chosen.group, chosen.servers)
-    return f"{first}\nChoice: {servers}, with which {best} do."
+    return f"{first}\n{wrapped(f'Choice: {servers}, with which {best} do.')}"
 
 
 def _servers(found: SizingPlan, group: Group, number: int) -> str:

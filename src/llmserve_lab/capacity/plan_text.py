@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import fill
 from typing import Any
 
 from llmserve_lab.capacity.demand import ServerDemand
@@ -13,6 +14,7 @@ from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.formula.text import plain, si
 
 OUTSIDE = "unmeasured"
+MOST_COLUMNS = 72  # of a sentence; a page cuts off what is wider
 BREAKS: dict[Limit, str] = {
     "TPOT": "breaks TPOT",
     "TTFT": "breaks TTFT",
@@ -46,12 +48,17 @@ def text(found: SizingPlan) -> str:
         cells = (c.rjust(w) for c, w in zip(others, widths[1:], strict=True))
         lines.append("  ".join([first.ljust(widths[0]), *cells]))
     sizes = (each for each in found.sizes if not isinstance(each, Group))
-    lines += [f"TP{each.tp}: {each.why}" for each in sizes]
+    lines += [wrapped(f"TP{each.tp}: {each.why}") for each in sizes]
     if outside:
-        lines += ["", f"Outside everything measured: {', '.join(outside)}."]
+        lines += ["", wrapped(f"Outside everything measured: {', '.join(outside)}.")]
     cache = EIGHT if isinstance(found.model.ffn, MoeFfn) else DENSE
-    notes = (each.format(cache) for each in NOTES)
-    return "\n".join([*lines, *notes, "", sentence(found)])
+    notes = (wrapped(each.format(cache)) for each in NOTES)
+    return "\n".join([*lines, *notes, "", wrapped(sentence(found))])
+
+
+def wrapped(words: str) -> str:
+    """A sentence in lines of at most :data:`MOST_COLUMNS`, no name broken."""
+    return fill(words, MOST_COLUMNS, break_on_hyphens=False, break_long_words=False)
 
 
 def sentence(found: SizingPlan) -> str:
