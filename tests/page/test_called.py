@@ -96,6 +96,10 @@ OPEN = {
 }
 # Names that are said of something else than what is drawn beside them.
 ELSE = {
+    "afd": {  # rows of one table, of which some continue the one before
+        *("  and a row once to each node", "  and the split's loads more even"),
+        *("  and the split as in the last such row", "both: no time on the wire"),
+    },
     "continuous_batching": {"whole prompts, mixed", "prefill first"},  # policies
     "deepseek": {"kind", "start", "length", "gpu_requests request", "one_batch"},
     "end_to_end": {"tokens", "ids"},

@@ -92,7 +92,7 @@ def splits(seen: Shown) -> Iterator[Pair]:
     for name, x, _ in found(seen, r"(\d+)A–(\d+)F"):
         attn, ffn = map(float, name.groups())
         yield attn, seen.at("x", x), 0.5
-        yield attn / ffn, seen.known["af_ratio"], 1e-9
+        yield attn / ffn, seen.known["af_ratio"], 0.005  # a stop has two digits
         yield attn + ffn, value(title), 0
 
 

@@ -119,7 +119,7 @@ def cases() -> tuple[Changed, ...]:
     """What is changed, and both rates."""
     taken = 1 / coupled.group(DEVICES[0], GPUS).assumptions.balancedness
     node: dict[str, Any] = {"copies": "node"}
-    both: dict[str, Any] = node | {"off": TWICE}
+    faster: dict[str, Any] = node | {"off": TWICE}
     made = {
         "as above": as_is(),
         "split alone: FFN loads more even": one_side("rides along", busiest=None),
@@ -133,11 +133,11 @@ def cases() -> tuple[Changed, ...]:
             "attention", busiest=None, **node
         ),
         "both: twice the bandwidth": as_is(off=TWICE),
-        "  and a row once to each node": as_is(**both),
+        "  and a row once to each node": as_is(**faster),
         "  and the split as in the last such row": one_side(
-            "attention", busiest=None, **both
+            "attention", busiest=None, **faster
         ),
-        "  or with loads wholly even": one_side("rides along", busiest=EVEN, **both),
+        "  or with loads wholly even": one_side("rides along", busiest=EVEN, **faster),
         "both: no time on the wire": as_is(off=FREE),
         "both: LM head in BF16": with_head(),
     }
