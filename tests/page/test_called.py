@@ -37,11 +37,8 @@ CODE = {
     **{"predicted": "made reading", "endless": "free", "pairs": "count found again"},
     **{"best split": "divided", "2P:2D": "two", "fetched at": "rate"},
     **{"fetching beside computing": "gain", "longest": "100", "kept [1]": "slo"},
-    **{
-        "closed form": "closed at",
-        "list of tensors": "counted",
-        "rows": "again len own",
-    },
+    **{"closed form": "closed at", "list of tensors": "counted"},
+    **{"rows": "again len own"},
     **{"rows, cached": "once", "pairs, cached": "once", "rows, counted": "formula"},
     **{"causal mask": "true", "no mask": "false", "answer": "e2e", "beside": "runs"},
     **{"rows computed": "total", "rows from the cache": "reused", "kind": "status"},
@@ -96,7 +93,7 @@ OPEN = {
 }
 # Names that are said of something else than what is drawn beside them.
 ELSE = {
-    "afd": {  # rows of one table, of which some continue the one before
+    "afd": {
         *("  and a row once to each node", "  and the split's loads more even"),
         *("  and the split as in the last such row", "both: no time on the wire"),
     },
