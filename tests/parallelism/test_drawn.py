@@ -23,7 +23,7 @@ def nearest(figure: StepFigure, x: float, y: float) -> int:
     """The GPU whose name is nearest to a place, over its cells and words."""
     names = [r for r in figure.logs["pass-KV"].tables["words"] if "GPU" in r["text"]]
     near = min(names, key=lambda r: abs(r["x"] - x) + abs(r["y"] + 1.4 - y))
-    return int(near["text"][-1])
+    return int(near["text"].split(":")[0][-1])
 
 
 def listed(values: list[float | None]) -> str:
@@ -43,9 +43,11 @@ def known(gpu: int, hops: int) -> dict[str, str]:
     weights = np.exp(scores - scores.max())
     mixed = weights @ np.array([VALUES[k] for k in seen_]) / weights.sum()
     return {
-        "token": f"token {late}: scores {listed(told)}",
+        "GPU": f"GPU {gpu}: token {late}",
+        "scores": f"scores {listed(told)}",
         "values": f"values {listed(weighted)}",
-        "max": f"max {scores.max():.1f}, sum {weights.sum():.2f}, output {mixed:.2f}",
+        "max": f"max {scores.max():.1f}, sum {weights.sum():.2f}",
+        "output": f"output {mixed:.2f}",
     }
 
 
@@ -59,7 +61,7 @@ def test_every_block_and_sum_of_the_ring_after_each_hop(hops: int) -> None:
     said: dict[int, dict[str, str]] = {gpu: {} for gpu in range(N)}
     for r in rows(figure, log, hops, "words"):
         word = r["text"].split()[0]
-        if word not in ("GPU", "KV"):
+        if word != "KV":
             said[nearest(figure, r["x"], r["y"])][word] = r["text"]
     for gpu in range(N):
         block = (gpu - hops) % N

@@ -25,13 +25,13 @@ def ring_of_blocks() -> StepFigure:
         title="Three hops bring each GPU every block",
         scene=Scene(
             x=SceneAxis((-0.4, 10.8), shown=False),
-            y=SceneAxis((9.2, -0.5), shown=False),
+            y=SceneAxis((9.6, -0.5), shown=False),
             marks=(
                 Links(table="links"),
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="words"),
             ),
-            height=310,
+            height=322,
         ),
         logs={LOG: _log(ranks)},
         stills=((LOG, 0), (LOG, 1), (LOG, 3)),
@@ -99,14 +99,14 @@ def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     x, y = PLACES[gpu]
     late = zigzag(TOKENS, GPUS)[gpu][-1] + 1
     names = [
-        {"x": x + 2.05, "y": y - 0.4, "text": f"GPU {gpu}"},
+        {"x": x + 2.05, "y": y - 0.4, "text": f"GPU {gpu}: token {late}"},
     ]
     known = [
         {
             "scores": {
                 **here,
                 "y": y + 1.4,
-                "text": f"token {late}: scores {_listed(held.scores)}",
+                "text": f"scores {_listed(held.scores)}",
             },
             "values": {
                 **here,
@@ -116,9 +116,9 @@ def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
             "sums": {
                 **here,
                 "y": y + 2.5,
-                "text": f"max {held.largest:.1f}, sum {held.total:.2f}, "
-                f"output {held.mixed:.2f}",
+                "text": f"max {held.largest:.1f}, sum {held.total:.2f}",
             },
+            "output": {**here, "y": y + 3.05, "text": f"output {held.mixed:.2f}"},
         }
         for held in steps
         for here in ({"x": x + 2.05},)
@@ -141,7 +141,7 @@ def _links(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     if y == y2:
         ends["x"], ends["x2"] = (x + 4.2, x2 - 0.1) if x < x2 else (x - 0.1, x2 + 4.2)
     else:
-        ends["y"], ends["y2"] = (y + 2.9, y2 - 0.8) if y < y2 else (y - 0.8, y2 + 2.9)
+        ends["y"], ends["y2"] = (y + 3.4, y2 - 0.8) if y < y2 else (y - 0.8, y2 + 3.4)
     return [
         {
             **ends,
