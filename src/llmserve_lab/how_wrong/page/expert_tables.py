@@ -137,8 +137,8 @@ def experts() -> Table:
         notes=(
             "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the "
             "third’s last three, some known; its Kimi-K2.6 has K2.5’s figures); a "
-            "cloud provider (the fourth: cloudrift-ai/deplodock); the fifth, Massed "
-            "Compute, Qwen’s pages on speed (a client alone), and the provider.",
+            "cloud provider (the fourth: cloudrift-ai/deplodock); it, Massed Compute, "
+            "Qwen’s pages on speed (the fifth).",
         ),
     )
 
