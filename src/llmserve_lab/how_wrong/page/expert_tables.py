@@ -136,7 +136,7 @@ def experts() -> Table:
         [*_rows()],
         notes=(
             "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the "
-            "third’s last three, some known; its Kimi-K2.6 has K2.5’s figures); a "
+            "third’s last three; its Kimi-K2.6 has K2.5’s figures); a "
             "cloud provider (the fourth: cloudrift-ai/deplodock); it, Massed Compute, "
             "Qwen’s pages on speed (the fifth).",
         ),
