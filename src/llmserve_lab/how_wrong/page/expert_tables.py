@@ -136,8 +136,8 @@ def experts() -> Table:
         [*_rows()],
         notes=(
             "From aiconfigurator; InferenceX (DeepSeek-R1); SGLang’s cookbook (the "
-            "third’s last three; its Kimi-K2.6 has K2.5’s figures); cloudrift-ai/deplodock "
-            "(the fourth); it, Massed Compute, Qwen (the fifth).",
+            "third’s last three; its Kimi-K2.6 has K2.5’s figures); cloudrift-ai/"
+            "deplodock (the fourth); it, Massed Compute, Qwen (the fifth).",
         ),
     )
 
