@@ -20,7 +20,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -42,6 +42,7 @@ from llmserve_lab.validation.fourth_rows import (
     FOURTH_SHAPES,
     FOURTH_SYSTEMS,
     LoopRow,
+    loop_rows,
 )
 from llmserve_lab.validation.prediction import Times
 from llmserve_lab.validation.rows import (
@@ -49,7 +50,6 @@ from llmserve_lab.validation.rows import (
     PRECISIONS,
     MeasuredRow,
     Sorted,
-    sort_rows,
     vendored,
 )
 from llmserve_lab.validation.second_trial import Scores, print_scores, trial_record
@@ -93,28 +93,17 @@ class FifthRow(LoopRow):
 
 def fifth_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
     """Rows that can be predicted, and how many cannot, by reason."""
-    rows, left_out = list[MeasuredRow](), dict[str, int]()
-    for line in lines:
-        if line["lengths"] != "equal":
-            left_out["lengths drawn"] = left_out.get("lengths drawn", 0) + 1
-            continue
-        found = sort_rows(
-            [{**line, "protocol": "public"}],
-            models={each: each for each in FIFTH_SHAPES},
-            of=FifthRow,
-            precisions=PRECISIONS,
-            systems=FIFTH_SYSTEMS,
-        )
-        for why, count in found.left_out.items():
-            left_out[why] = left_out.get(why, 0) + count
-        rows += [_told(row, line) for row in found.rows if isinstance(row, FifthRow)]
-    return Sorted(tuple(rows), MappingProxyType(left_out))
-
-
-def _told(row: FifthRow, line: Mapping[str, str]) -> FifthRow:
-    """The row with what its own columns say."""
-    requests, slots = (int(line[name]) for name in ("requests", "slots"))
-    return replace(row, requests=requests, slots=slots, cache=line["cache"])
+    every = list(lines)
+    alike = [line for line in every if line["lengths"] == "equal"]
+    found = loop_rows(
+        alike,
+        of=FifthRow,
+        models=FIFTH_SHAPES,
+        systems=FIFTH_SYSTEMS,
+        precisions=PRECISIONS,
+    )
+    drawn = {"lengths drawn": len(every) - len(alike)} if alike != every else {}
+    return Sorted(found.rows, MappingProxyType({**drawn, **found.left_out}))
 
 
 @cache

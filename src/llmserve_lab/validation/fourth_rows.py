@@ -10,7 +10,7 @@ and requests. Nothing of it is fitted.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -127,18 +127,37 @@ def _loop_requests(row: LoopRow) -> list[Request]:
 
 def fourth_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
     """Rows that can be predicted, and how many cannot, by reason."""
+    return loop_rows(
+        lines,
+        of=LoopRow,
+        models=FOURTH_SHAPES,
+        systems=FOURTH_SYSTEMS,
+        precisions=(*PRECISIONS, "int4"),
+    )
+
+
+def loop_rows(
+    lines: Iterable[Mapping[str, str]],
+    *,
+    of: type[LoopRow],
+    models: Iterable[str],
+    systems: Mapping[str, str],
+    precisions: Sequence[str],
+) -> Sorted:
+    """Rows ``of`` that class with what their own columns say, and what is left out."""
     rows, left_out = list[MeasuredRow](), dict[str, int]()
+    known = {each: each for each in models}
     for line in lines:
         found = sort_rows(
             [{**line, "protocol": "public"}],
-            models={each: each for each in FOURTH_SHAPES},
-            of=LoopRow,
-            precisions=(*PRECISIONS, "int4"),
-            systems=FOURTH_SYSTEMS,
+            models=known,
+            of=of,
+            precisions=precisions,
+            systems=systems,
         )
         for why, count in found.left_out.items():
             left_out[why] = left_out.get(why, 0) + count
-        rows += [_told(row, line) for row in found.rows if isinstance(row, LoopRow)]
+        rows += [_told(row, line) for row in found.rows if isinstance(row, of)]
     return Sorted(tuple(rows), MappingProxyType(left_out))
 
 
