@@ -285,7 +285,6 @@ def numbers() -> dict[str, Any]:
         rate_fast=f"{faster.prefill_rate(CHUNK):,.0f}",
         mean_factor=f"{1 + MISS:.2f}",
         group_factor=f"{1 + GROUP_MISS:.2f}",
-        room_uneven=f"{round(uneven.held_tokens(), -3):,.0f}",
         calls=f"{2 * MODEL.n_layers}",
         ib_latency=f"{1e6 * float(port['link_latency']):.1f} µs",
         link_share=f"{float(port['eff_link']):.0%}",
