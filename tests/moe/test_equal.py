@@ -49,7 +49,7 @@ def placed(rng: random.Random, n_experts: int, ranks: int) -> Placement:
     return redundant(rows, ranks, ranks)
 
 
-@settings(max_examples=examples(360), deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(120), deadline=None, derandomize=True, database=None)
 @given(seed=seeds)
 def test_every_way_to_run_a_layer_says_the_same(seed: int) -> None:
     rng = random.Random(seed)
@@ -64,7 +64,7 @@ def test_every_way_to_run_a_layer_says_the_same(seed: int) -> None:
     assert np.allclose(done.rows, expected, atol=CLOSE, rtol=0)
 
 
-@settings(max_examples=examples(140), deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(50), deadline=None, derandomize=True, database=None)
 @given(seed=seeds)
 def test_a_block_on_ranks_is_the_block_on_none(seed: int) -> None:
     """TP × EP × SP, batches of unequal length in one exchange."""

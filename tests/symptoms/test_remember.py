@@ -55,6 +55,7 @@ def test_two_points_of_memory_leave_most_of_the_storm(seed: int) -> None:
     assert eight.after["tokens_per_s"] > 1.5 * fewer.after["tokens_per_s"]
 
 
+@pytest.mark.long
 def test_remedies_that_help_have_a_price_that_is_read_beside_their_goal() -> None:
     """What is worse is another metric than the goal, and worse by 30% or more."""
     done = [each for of in CASES for each in trials(of) if each.helped]

@@ -202,6 +202,7 @@ def test_rows_priced_together_are_those_priced_alone() -> None:
         assert times.ttft[place] == pytest.approx(ttft_s)
 
 
+@pytest.mark.long
 def test_each_model_counts_as_much() -> None:
     model = sample().label("model")
     sums = {name: weights(sample())[model == name].sum() for name in np.unique(model)}

@@ -105,6 +105,7 @@ def test_the_recorded_score_is_that_of_the_recorded_errors() -> None:
         assert total / 217 == pytest.approx(everything, rel=1e-3)
 
 
+@pytest.mark.long
 def test_the_score_of_that_day_comes_out_again() -> None:
     places, predictor = sample()
     known = record()["second trial"]

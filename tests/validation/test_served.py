@@ -55,6 +55,7 @@ def _names() -> list[str]:
     return [str(named.get(row.model, row.model)) for row in seen_rows()]
 
 
+@pytest.mark.long
 def test_a_left_out_model_moves_nothing_of_its_own_prediction() -> None:
     """Its times may be any: constants of the others come out the same."""
     predictor = sample()

@@ -102,6 +102,7 @@ def test_the_recorded_score_is_that_of_the_recorded_errors() -> None:
             assert score["bias"] == pytest.approx(own.mean(), abs=1e-4)
 
 
+@pytest.mark.long
 def test_the_score_of_that_day_comes_out_again() -> None:
     places, predictor = sample()
     known = record()["third trial"]
@@ -130,6 +131,7 @@ def test_the_goal_was_missed_and_the_form_is_nearer_than_dense_constants() -> No
         assert GOAL < form["mean"] < dense["mean"]
 
 
+@pytest.mark.long
 def test_the_two_constants_are_where_the_loss_is_least() -> None:
     """On a few runs of each model: a step either way from the fit costs more."""
     seen = [*stored_runs()[::40], *latent_runs()[:40:8], *latent_runs()[120::9]]
