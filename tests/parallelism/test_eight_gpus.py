@@ -99,7 +99,7 @@ def filled(patch: Any) -> bool:
 
 
 def test_no_layout_is_filled_in_all_three_columns() -> None:
-    """The title; and each column has somebody, whoever the unmeasured ring may be."""
+    """The title; and each column has a layout beside the unmeasured ring."""
     strong = [{*stills.best(column)} for column in grid.HEADS]
     assert all(each & {*stills.SHOWN} for each in strong)
     assert set.intersection(*strong) == set()

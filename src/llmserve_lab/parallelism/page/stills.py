@@ -108,7 +108,7 @@ def best(column: str) -> tuple[str, ...]:
     """Layouts of the picture that no other leads.
 
     The ring of the picture has fewer rows than any that was measured, so it may be
-    slower than its range says, and leads nobody.
+    slower than its range says, and leads no layout.
     """
     more = column == "prefill"
     every = spans((*SHOWN, RING) if column == "first" else SHOWN, column)
