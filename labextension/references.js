@@ -158,7 +158,6 @@ window.llmserveReferences = {
 "jacobs2023ulysses",
 "vllm2026context",
 "sglang2026prefill",
-"nvidia2024pipeline",
 "vllm2026balance"
 ]
 },
@@ -351,7 +350,6 @@ window.llmserveReferences = {
 "jacobs2023ulysses": "Sam Ade Jacobs, Masahiro Tanaka, Chengming Zhang, and others\\. DeepSpeed Ulysses: system optimizations for enabling training of extreme long sequence transformer models\\. 2023\\. URL: [https://arxiv\\.org/abs/2309\\.14509](https://arxiv.org/abs/2309.14509)\\.",
 "vllm2026context": "vLLM\\. Context parallel deployment\\. 2026\\. URL: [https://docs\\.vllm\\.ai/en/latest/serving/context\\_parallel\\_deployment/](https://docs.vllm.ai/en/latest/serving/context_parallel_deployment/)\\.",
 "sglang2026prefill": "SGLang\\. Prefill context parallelism\\. 2026\\. URL: [https://docs\\.sglang\\.io/docs/advanced\\_features/prefill\\_cp](https://docs.sglang.io/docs/advanced_features/prefill_cp)\\.",
-"nvidia2024pipeline": "NVIDIA\\. Boosting Llama 3\\.1 405B throughput by another 1\\.5x on NVIDIA H200 tensor core GPUs and NVLink switch\\. 2024\\. URL: [https://developer\\.nvidia\\.com/blog/boosting\\-llama\\-3\\-1\\-405b\\-throughput\\-by\\-another\\-1\\-5x\\-on\\-nvidia\\-h200\\-tensor\\-core\\-gpus\\-and\\-nvlink\\-switch/](https://developer.nvidia.com/blog/boosting-llama-3-1-405b-throughput-by-another-1-5x-on-nvidia-h200-tensor-core-gpus-and-nvlink-switch/)\\.",
 "vllm2026balance": "vLLM\\. Balance async PP decode batches, pull request 57433\\. 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/pull/57433](https://github.com/vllm-project/vllm/pull/57433)\\.",
 "xiao2022smoothquant": "Guangxuan Xiao, Ji Lin, Mickael Seznec, Hao Wu, Julien Demouth, and Song Han\\. SmoothQuant: accurate and efficient post\\-training quantization for large language models\\. 2022\\. URL: [https://arxiv\\.org/abs/2211\\.10438](https://arxiv.org/abs/2211.10438), [arXiv:2211\\.10438](https://arxiv.org/abs/2211.10438)\\.",
 "frantar2022gptq": "Elias Frantar, Saleh Ashkboos, Torsten Hoefler, and Dan Alistarh\\. GPTQ: accurate post\\-training quantization for generative pre\\-trained transformers\\. 2022\\. URL: [https://arxiv\\.org/abs/2210\\.17323](https://arxiv.org/abs/2210.17323), [arXiv:2210\\.17323](https://arxiv.org/abs/2210.17323)\\.",

@@ -129,10 +129,10 @@ KEPT: dict[str, list[str]] = {
             "‘faster tokens’"
         ),
         ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
-        "fewer fewer_two ‘many tensor-parallel’ ‘no room’",
+        "fewer fewer_two ‘many tensor-parallel’ ‘no room’ ‘no pipeline’",
         (
-            "‘With one’ busy_eight ‘least miss’ miss ‘with fewer’ ‘fewer queries’ "
-            "rows_cached"
+            "‘With one’ busy_eight ‘least miss’ miss ‘With fewer’ ‘fewer queries’ "
+            "‘more than’ rows_sure"
         ),
         "ds_even",
     ],

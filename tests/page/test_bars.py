@@ -138,11 +138,11 @@ def test_a_bar_of_a_burst_is_green_where_nothing_is_preempted() -> None:
         assert [ink == "green" for ink in inks] == calm
 
 
-def test_a_title_calls_long_bars_good_where_more_is_better() -> None:
-    """A rate is better long, a time short."""
-    panels = drawn.panels(STILLS["parallelism.stills.eight_gpus"])
-    for panel in panels:
-        title = panel.get_title(loc="left")
-        (way,) = re.findall(r"\((long|short) is good\)", title)
-        assert ("rate" in title or "tokens" in title) == (way == "long"), title
-    assert len(panels) == 3
+def test_a_column_calls_more_good_where_more_is_better() -> None:
+    """A rate is better large, a time small."""
+    (panel,) = drawn.panels(STILLS["parallelism.grid.eight_gpus"])
+    heads = [t.get_text() for t in panel.texts if "is good" in t.get_text()]
+    for head in heads:
+        (way,) = re.findall(r"\((more|less) is good\)", head)
+        assert ("tokens/s" in head) == (way == "more"), head
+    assert len(heads) == 3

@@ -123,14 +123,16 @@ def lanes(of: dict[str, str]) -> Any:
     return check
 
 
-def stops(control: str, name: str) -> Any:
-    """Times above bars, one for each stop of a slider, by the label of the bar."""
+def stops(
+    control: str, name: str, pattern: str = r"([\d.,]+ m?s)", unit: str = "s"
+) -> Any:
+    """Numbers above bars, one for each stop of a slider, by the label of the bar."""
 
     def check(seen: Shown) -> Iterator[Pair]:
-        for word, x, _ in found(seen, r"([\d.,]+ m?s)"):
+        for word, x, _ in found(seen, pattern):
             there = seen.changes | {control: value(seen.near("x", x))}
             want = seen.figure.values(**there)[name]
-            yield value(word[1], "s"), want, half(word[1]) * want
+            yield value(word[1], unit), want, half(word[1]) * want
 
     return check
 
@@ -211,7 +213,7 @@ CHECKS: dict[str, Check] = {
     "flash_attention.decode_splits": waves,
     "how_wrong.ladder": along(r"(\d+\.\d)", "x", 0.2),
     "kv_memory.capacity": memory,
-    "parallelism.pipe_rate": stops("n_batches", "pipe_token_s"),
+    "parallelism.pipe_rate": stops("n_batches", "pipe_rate", r"([\d,]+)", ""),
     "quantization.few_bits": lanes(
         {"16 bits": "wide_few_bits_step_s", "as chosen": "few_bits_step_s"}
     ),

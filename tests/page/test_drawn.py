@@ -60,7 +60,6 @@ def test_a_time_in_a_drawing_has_the_unit_of_its_axis_or_of_its_signal(
         ("flash_attention.decode_splits", ["decode_attn_s"]),
         ("quantization.few_bits", ["few_bits_step_s", "wide_few_bits_step_s"]),
         ("roofline.iteration_time", ["decode_iteration_s", "prefill_iteration_s"]),
-        ("parallelism.pipe_rate", ["pipe_token_s"]),
         ("tensor_parallel.tp_time", ["tp_s"]),
     ],
 )

@@ -43,6 +43,7 @@ SGLANG = {
     "--max-running-requests",
     "--mem-fraction-static",
     "--model-path",
+    "--pp-max-micro-batch-size",
     "--moe-a2a-backend",
     "--moe-dense-tp-size",
     "--tp-size",

@@ -28,25 +28,15 @@ EIGHT: tuple[tuple[str, str, int, bool], ...] = (
     ("TP 4 × PP 2", "TP 4 × DP 2", FIRST, LEADS),
     ("TP 4 × PP 2", "TP 2 × DP 4", FIRST, LEADS),
     ("TP 4 × PP 2", "PP 8", FIRST, LEADS),
+    ("TP 4 × PP 2", "TP 8", FIRST, LEADS),
     ("CP 2 × TP 4", "TP 4 × PP 2", FIRST, TIES),
+    ("TP 2 × PP 4", "TP 4 × PP 2", FIRST, TIES),
     *((name, "PP 8", MANY, LEADS) for name in SHOWN if name != "PP 8"),
 )
 SIXTEEN: tuple[tuple[str, str, int, bool], ...] = (
-    *(
-        ("TP 2 × DP 8", name, PREFILL, LEADS if name != "TP 4 × DP 4" else TIES)
-        for name in choices.SIXTEEN
-        if name != "TP 2 × DP 8"
-    ),
-    *(
-        ("TP 8 × DP 2", name, place, found)
-        for place in (FEW, MANY)
-        for name, found in (
-            ("TP 4 × DP 4", LEADS),
-            ("TP 2 × DP 8", LEADS),
-            ("TP 8 × PP 2", TIES),
-            ("TP 16", TIES),
-        )
-    ),
+    *(("TP 8 × DP 2", name, MANY, LEADS) for name in ("TP 4 × DP 4", "TP 2 × DP 8")),
+    ("TP 8 × DP 2", "TP 8 × PP 2", MANY, TIES),
+    ("TP 8 × PP 2", "TP 16", PREFILL, LEADS),
 )
 
 
@@ -64,9 +54,15 @@ def printed(count: int) -> dict[str, list[str]]:
     }
 
 
-def most(name: str, place: int) -> float:
-    """How many times as large a number may be: a token of a group over servers more."""
-    return 1.44 if name in ("TP 8", "TP 16") and place in (FEW, MANY) else 1.14
+def span(name: str, place: int, value: float) -> tuple[float, float]:
+    """What a number may be: tokens 2 to 27% longer, prompts 13% less to 8% longer."""
+    if place in (FEW, MANY):
+        more = 1.06 if name in ("TP 8", "TP 16") else 1.0
+        return 1.02 * more * value, 1.27 * more * value
+    if place == PREFILL:
+        return value / 1.08, value / 0.87
+    ring = name.startswith("CP")
+    return (1.08 * value, 1.53 * value) if ring else (0.87 * value, 1.08 * value)
 
 
 def number(cell: str) -> float:
@@ -80,20 +76,24 @@ def test_one_rule_for_whatever_the_page_calls_a_lead_or_a_tie(
     """From printed cells: one leads if it is better wherever both may be."""
     lines = printed(count)
     for better, other, place, found in claims:
-        mine, theirs = (number(lines[name][place]) for name in (better, other))
-        ratio = mine / theirs if place == PREFILL else theirs / mine
-        assert ratio >= 1, (better, other)
-        longer = most(better if place != PREFILL else other, place)
-        assert (ratio > 1.14 * longer) is found, (better, other, ratio)
+        mine, theirs = (
+            span(name, place, number(lines[name][place])) for name in (better, other)
+        )
+        leads_ = mine[0] > theirs[1] if place == PREFILL else mine[1] < theirs[0]
+        assert leads_ is found, (better, other, place)
 
 
 def test_a_model_for_two_servers_is_read_faster_by_a_pipeline_and_else_ties() -> None:
+    """With few requests the group is ahead but for a hair of the ranges."""
     group, pipe = map(stills.two_of_eight, ("TP 16", "TP 8 × PP 2"))
     rates = pipe.prefill_rate(2048) / group.prefill_rate(2048)
-    assert rates > 1.3
+    assert rates > 1.08 / 0.87
     for requests in (8, 64, 256):
         times = [each.decode(requests, 1000).token_s for each in (group, pipe)]
-        assert times[1] / times[0] < 1.14 * 1.44 and times[0] / times[1] < 1.3
+        low, high = 1.06 * 1.02 * times[0], 1.06 * 1.27 * times[0]
+        assert low < 1.27 * times[1] and 1.02 * times[1] < high
+    few = [each.decode(8, 1000).token_s for each in (group, pipe)]
+    assert 1.06 * few[0] < 0.85 * few[1] and 1.02 * few[1] > 0.98 * 1.06 * 1.27 * few[0]
 
 
 def test_a_note_says_what_crosses_and_the_largest_room_is_a_pipeline_s() -> None:

@@ -55,6 +55,7 @@ def made(name: str) -> GpuLayout:
         between=NDR,
         servers=max(1, tp // 8),
         nics=8,
+        level=False,
     )
 
 

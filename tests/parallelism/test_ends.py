@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from llmserve_lab import validation
 from llmserve_lab.catalog.evidence.long_context import EXCHANGE_SHARE
 from llmserve_lab.deepseek.calibration.link_efficiency import fit_transfers
-from llmserve_lab.how_wrong import fairness
 from llmserve_lab.parallelism import published
 from llmserve_lab.parallelism.arguments import (
     DEVICE,
@@ -19,50 +19,59 @@ from llmserve_lab.parallelism.arguments import (
     over,
 )
 from llmserve_lab.parallelism.deployments import GpuLayout
-from llmserve_lab.parallelism.leads import GROUP_MISS, MISS, TIE, leads, span
+from llmserve_lab.parallelism.leads import (
+    GROUP_PROMPT,
+    RING_PROMPT,
+    SERVER_TOKEN,
+    TWO_SERVERS,
+    leads,
+    prompt_span,
+    rate_span,
+    token_span,
+)
 from llmserve_lab.parallelism.page import stills
-from tests.page import drawn
 
 RATES = ("rate_fast", "rate_tp")
 
 
-def test_a_tie_is_as_wide_as_two_mean_errors_between_servers() -> None:
-    """Of prompts that were measured over servers; inside a server they are smaller."""
-    assert pytest.approx(0.3, abs=0.001) == TIE
-    labels = {"model": "llama-3-70b", "engine": "vllm", "system": "h100-sxm"}
-    assert (
-        fairness.mean_of(**labels)
-        < published.far_error()
-        == pytest.approx(MISS, abs=0.005)
+def test_the_ranges_are_those_of_the_measured_times() -> None:
+    """Of each kind its own, least and most; the loads in which nothing waited."""
+    assert published.served_range() == pytest.approx(SERVER_TOKEN, abs=0.005)
+    assert published.read_range(ring=False) == pytest.approx(GROUP_PROMPT, abs=0.005)
+    assert published.read_range(ring=True) == pytest.approx(RING_PROMPT, abs=0.005)
+    two, _ = published.token_changes().values()
+    assert two[1] / two[0] == pytest.approx(TWO_SERVERS, abs=0.005)
+    rows = [
+        row
+        for row in validation.dense_rows()
+        if (row.model, row.engine, row.system) == ("llama-3-70b", "vllm", "h100-sxm")
+    ]
+    waited = [row for row in rows if row.tp == 2 and float(row.ttft_s) > 6]
+    assert len(published.served_ratios()) == len(rows) - len(waited) == 42
+    assert {row.precision for row in rows} == {"fp8"}
+
+
+def test_no_ring_of_the_picture_has_as_many_rows_as_a_measured_one() -> None:
+    """So its range is open at the long end: the error grows as rows get fewer."""
+    rings = sorted(
+        (run.tokens // run.ranks, published.predict(run).error)
+        for run in published.RUNS
+        if run.ranks > 1 and run.printed == "128K"
     )
-
-
-def test_a_group_over_servers_is_as_far_off_as_the_worst_that_was_measured() -> None:
-    """A token over four servers; the layouts of the page span two."""
-    ratios = [took / told for told, took in published.token_changes().values()]
-    assert max(ratios) - 1 == pytest.approx(GROUP_MISS, abs=0.005)
-    assert span(10.0, group=True) == pytest.approx((10 / 1.14, 14.4), rel=1e-3)
+    assert all(error < 0 for _, error in rings)
+    assert [error for _, error in rings] == sorted(error for _, error in rings)
+    assert rings[0][0] + 192 >= 2 * stills.PROMPT / 2
 
 
 def test_one_leads_only_where_both_numbers_may_not_be_the_same() -> None:
-    short, long_ = span(10.0), span(13.1)
+    short, long_ = prompt_span(10.0), prompt_span(12.5)
     assert leads(short, long_) and not leads(long_, short)
-    assert leads(long_, short, long_is_good=True)
-    assert not leads(span(10.0), span(12.9)) and not leads(span(12.9), span(10.0))
-    assert not leads(span(10.0, group=True), long_)
-
-
-def test_nothing_else_is_best_or_tied_in_all_three_uses() -> None:
-    """The title of the picture; pale is a bar that another leads."""
-    strong = [
-        {
-            panel.get_yticklabels()[i].get_text()
-            for i, bar in enumerate(panel.patches)
-            if bar.get_alpha() is None
-        }
-        for panel in drawn.panels(stills.eight_gpus)
-    ]
-    assert all(strong) and set.intersection(*strong) == set()
+    assert leads(rate_span(12.5), rate_span(10.0), more_is_good=True)
+    assert not leads(prompt_span(10.0), prompt_span(12.3))
+    assert not leads(prompt_span(10.0), prompt_span(10.0, ring=True))
+    server, both = GpuLayout(tp=4), stills.layout("TP 8")
+    low, high = token_span(10.0, server)
+    assert token_span(10.0, both) == pytest.approx((1.06 * low, 1.06 * high))
 
 
 def test_a_faster_port_leaves_the_group_last_in_prefill() -> None:
@@ -115,3 +124,12 @@ def test_the_fullest_stage_leaves_the_least_room(tp: int, stages: int) -> None:
     assert late.held_tokens() == pytest.approx(even, abs=2) if stages == 2 else even
     assert (late.held_tokens() < 0.995 * even) is (stages > 2)
     assert late.held_requests(1000) <= late.held_tokens() // 1000
+
+
+@pytest.mark.parametrize("stages", [2, 4, 8])
+def test_one_batch_alone_passes_the_head_once(stages: int) -> None:
+    """Its round is the sum of all stages, however they are filled."""
+    level = GpuLayout(tp=2, stages=stages)
+    late = replace(level, level=False)
+    alone, uneven = (each.decode(64, 1000, 1).token_s for each in (level, late))
+    assert uneven == pytest.approx(alone)

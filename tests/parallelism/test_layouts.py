@@ -23,7 +23,7 @@ from llmserve_lab.parallelism.arguments import (
     served,
 )
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight
-from llmserve_lab.parallelism.leads import TIE
+from llmserve_lab.parallelism.leads import prompt_span, rate_span, token_span
 from llmserve_lab.parallelism.page import stills, two_servers
 from llmserve_lab.parallelism.page.playground import bench
 from llmserve_lab.parallelism.page.stills import (
@@ -38,6 +38,7 @@ from llmserve_lab.parallelism.ring_time import port_rate
 from llmserve_lab.validation.cache_blocks import reserve
 from llmserve_lab.validation.room import working_bytes
 
+TIE = 1.27 / 1.02 - 1  # of two tokens in servers, by the range of measured ones
 SPACE = mean(map(reserve, BLOCK_COUNTS))  # what nine servers kept free of both
 
 START = {
@@ -174,7 +175,7 @@ def test_the_smallest_group_has_room_for_the_load_and_is_too_slow() -> None:
     assert 64 * 1000 < tokens < 2 * 64 * 1000
     slow, fast = (each.decode(64, 1000).token_s for each in (pairs, fours))
     assert slow > 0.020 > fast and slow > (1 + TIE) * fast
-    assert 1.2 < pairs.prefill_rate(2048) / fours.prefill_rate(2048) < 1 + TIE
+    assert 1.2 < pairs.prefill_rate(2048) / fours.prefill_rate(2048) < 1.3
 
 
 def test_a_pipeline_of_two_servers_holds_more_than_replicas_and_starts_sooner() -> None:
@@ -237,14 +238,25 @@ def test_a_prompt_leaves_the_pipeline_behind_its_last_chunk() -> None:
 
 
 @pytest.mark.long
-def test_the_goal_of_the_bench_is_reached_by_two_layouts() -> None:
+def test_the_goal_of_the_bench_is_reached_by_one_layout_whatever_the_error() -> None:
     reached = [
         name
         for name in LAYOUTS
-        if decode_ms(name) <= 20 and prefill_rate(name) >= 25_000
+        if decode_ms(name) <= 30
+        and prefill_rate(name) >= 20_000
+        and first_ms(name) <= 500
     ]
-    assert reached == ["TP 4 × DP 2", "TP 4 × PP 2"]
-    shown = unescape(bench().answer(**START | {"layout": reached[0]}))
+    assert reached == ["TP 4 × PP 2"]
+    for name in LAYOUTS:  # whatever the errors are, within the measured ranges
+        low, high = token_span(decode_ms(name), layout(name))
+        slow, fast = rate_span(prefill_rate(name))
+        soon, late = prompt_span(first_ms(name))
+        sure = high <= 30 and slow >= 20_000 and late <= 500
+        never = low > 30 or fast < 20_000 or soon > 500
+        assert (sure, never) == (name in reached, name not in reached), name
+    burst = token_span(stills.one_batch_ms(reached[0]), layout(reached[0]))
+    assert burst[1] < 30
+    shown = unescape(bench().answer(**START | {"layout": "TP 4 × DP 2"}))
     assert "19.0 ms" in shown and "it fits" in shown
     assert "23.6 ms" in unescape(bench().answer(**START | {"ports": 1}))
     assert "14.7 ms" in unescape(

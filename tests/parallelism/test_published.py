@@ -123,12 +123,6 @@ def test_the_ring_of_the_published_runs_is_hidden() -> None:
     assert few > 0
 
 
-def test_a_group_beats_a_pipeline_at_least_latency_as_reported() -> None:
-    predicted, reported = published.least_latency()
-    assert reported == float(long_context.TENSOR_OVER_PIPELINE)
-    assert predicted / reported - 1 == pytest.approx(0.08, abs=0.01)
-
-
 def test_each_column_of_the_servers() -> None:
     """A ring of one server and a group in one are the same run, which stands twice."""
     table, seen = published.table(), []

@@ -185,11 +185,14 @@ class GpuLayout:
             )
         one = IterationLoad.of(chunk=1, context=context).times(requests // groups)
         cost = self.cost()
-        stage_s = self._slowest(cost).seconds(one) + self.hop_s(one.rows)
+        stage_s, mean_s = (
+            made._slowest(cost).seconds(one) + self.hop_s(one.rows)
+            for made in (self, replace(self, level=True))
+        )  # a batch goes through all stages; the slowest one serves all batches
         each = requests // self.replicas
         cache = each * context * cost.kv_bytes_per_token * cost.kv_copies
         held = (cost.weight_bytes + cache) / (self.stages * self.tp)
-        return Step(max(batches, self.stages) * stage_s, requests, held)
+        return Step(max(batches * stage_s, self.stages * mean_s), requests, held)
 
     def _slowest(self, cost: IterationCost) -> IterationCost:
         """An iteration of one stage: its layers and, in the last of several, the head.
@@ -277,7 +280,7 @@ def eight(
 ) -> GpuLayout:
     """Eight GPUs in two servers of four, joined by ``nics`` ports of each server.
 
-    Where the link between them is that of a server, all eight stand in one.
+    Over the link of a server all eight stand in one. The last stage has the LM head.
 
     Raises:
         ValueError: no such layout is offered.
@@ -292,5 +295,6 @@ def eight(
         between=between,
         servers=tp // SERVER if apart else 1,
         nics=nics,
+        level=False,
         model=model,
     )

@@ -106,7 +106,7 @@ def the_map() -> Table:
         f"Bytes: all that leaves {GPUS} GPUs while {ROWS:,} rows go through "
         f"{MODEL.name} in 16 bits: one prompt, or in the last two lines a batch of "
         "requests shared out to the GPUs. vLLM's pipeline sends twice the bytes. "
-        "Context: as if each GPU had room for all weights; CP 2 × TP 4 sends "
+        "Context: as if all weights had room in a GPU; CP 2 × TP 4 sends "
         f"{round_it} round the ring, {inside} inside the servers."
     )
     return Table("Six ways to cut", columns, rows, [note])

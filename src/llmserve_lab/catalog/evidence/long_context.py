@@ -86,9 +86,3 @@ RING_RUNS = {
         (128_000, 11462.15, 12360.57),
     )
 }
-
-NVIDIA = "NVIDIA, Boosting Llama 3.1 405B Throughput by Another 1.5x on H200, 2024, "
-NVIDIA += "as reported by Blockchain.News, 2024-10-11"
-_ratio = partial(Cited, unit="dimensionless", kind="measured", source=NVIDIA)
-TENSOR_OVER_PIPELINE = _ratio(5.6, note="tokens/s, least latency, 8 H200")
-PIPELINE_OVER_TENSOR = _ratio(1.5, note="tokens/s, most throughput, 8 H200")

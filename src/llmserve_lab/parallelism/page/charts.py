@@ -12,7 +12,6 @@ from llmserve_lab.parallelism import formulas as f
 IN_FLIGHT = (1, 2, 3, 4, 6, 8, 12, 16)
 RATE = QuantityAxis(q.pipe_rate, words="tokens per second")
 BATCHES = QuantityAxis(q.n_batches, words="batches in flight", ticks={"labelAngle": 0})
-TOKEN = QuantityAxis(q.pipe_token_s, "ms", words="time from token to token")
 
 
 def pipe_rate() -> Any:
@@ -34,7 +33,7 @@ def pipe_rate() -> Any:
     chosen = at_slider.mark_bar(width={"band": 0.8}, stroke=INK.css, **outline)
     words = bars.transform_calculate(
         said="datum.room < 1 ? (width < 400 ? 'full' : 'no room') : "
-        "format(datum.token, '.3~r') + (width < 400 ? '' : ' ms')"
+        "format(datum.rate, ',.0f')"
     ).mark_text(
         dy=-8,
         fontWeight="bold",
@@ -51,7 +50,6 @@ def pipe_rate() -> Any:
     )
     return layers.transform_calculate(  # once, whatever the number of layers
         rate=RATE.draws(f.PIPE_RATE, **at),
-        token=TOKEN.draws(f.PIPE_TOKEN_S, **at),
         room=f"({f.STAGE_BYTES.browser(at)}) < hbm_bytes ? 1 : 0",
         bottom="0",
     )

@@ -89,15 +89,15 @@ def pipe_rate() -> LiveFigure:
             Verdict("fits", "In its memory", "stage_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
-            "{model}: its pipeline has {n_stages}, each an H100 SXM, "
-            "and the link is {link}. In flight are {n_batches} (the "
+            "{model} in a pipeline of {n_stages} H100 SXM, a stage each; "
+            "the link is {link}. In flight are {n_batches} (the "
             "framed bar), with {batch} in each. "
-            "The time from token to token (over the bars, in ms) is {pipe_token_s}, "
-            "and the pipeline makes {pipe_rate}; its bubble, the share of time in "
+            "The time from token to token is {pipe_token_s}, "
+            "and the pipeline makes {pipe_rate} (over the bars); its bubble, the share "
+            "of time in "
             "which a stage has nothing to do, is {decode_bubble}. Weights and cache of "
-            "a GPU take {stage_bytes}: {fits}. A dashed bar has no room in "
-            "memory. The times are predicted, by a model that was fitted to servers "
-            "without a pipeline."
+            "a GPU take {stage_bytes}: {fits}. The times are predicted; no pipeline "
+            "was measured."
         ),
         goal=Goal(
             f"Llama-3.1-70B: at least {WANTED:,} tokens per second, at most "

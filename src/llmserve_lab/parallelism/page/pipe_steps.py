@@ -49,7 +49,7 @@ def pipeline_steps() -> StepFigure:
     until = max(line.makespan for line in lines.values())
     return StepFigure(
         name="pipeline",
-        title="A pipeline is full only while as many batches as stages are in it",
+        title="Stages stand idle while fewer batches than stages are in the pipe",
         scene=slot_grid(NAMES, until, title="time, in ticks"),
         logs={name: _log(name, line) for name, line in lines.items()},
         stills=((first, 8), (one, 7), (four, 11)),

@@ -8,7 +8,7 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
 from llmserve_lab.parallelism.arguments import DEVICE, on
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, eight
-from llmserve_lab.parallelism.page.stills import eight_gpus
+from llmserve_lab.parallelism.page.two_servers import two_servers
 
 LAYOUT = "TP 8"
 MODEL_NAMES = ("Llama-3.1-70B", "Llama-3.1-8B", "Llama-3.1-405B")
@@ -16,7 +16,7 @@ LINK_NAMES = tuple(LINKS[k].name for k in ("infiniband-ndr", "roce-400g", "nvlin
 
 
 def bench() -> Bench:
-    """GpuLayout, load and link open; its picture is eight GPUs at the start."""
+    """GpuLayout, load and link open; its picture shows where the GPUs stand."""
     knobs: dict[str, Knob] = {
         "layout": Choose("layout of 8 H100", tuple(LAYOUTS), LAYOUT),
         "requests": Turn("requests", 8, 512, 64),
@@ -25,7 +25,7 @@ def bench() -> Bench:
         "ports": Turn("ports of a server in an all-reduce", 1, SERVER, SERVER),
         "model": Choose("model", MODEL_NAMES, MODEL_NAMES[0]),
     }
-    picture: StaticFigure = eight_gpus()
+    picture: StaticFigure = two_servers()
     return Bench("Bench: lay out eight GPUs of two servers", knobs, show, picture)
 
 

@@ -1,19 +1,23 @@
-"""The chapter's still picture: eight GPUs in five layouts, in decode and in prefill."""
+"""What the chapter says of its layouts of eight and of sixteen GPUs, in numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llmserve_lab import catalog
 from llmserve_lab.collectives.calibration import nccl
-from llmserve_lab.page.palette import BLUE, GREEN, INK, VERMILLION, Ink
-from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import ring_time
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, fast_link, on, over
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, GpuLayout, eight
-from llmserve_lab.parallelism.leads import GROUP_MISS, MISS, TIE, leads, span
+from llmserve_lab.parallelism.leads import (
+    Span,
+    leads,
+    prompt_span,
+    rate_span,
+    token_span,
+)
 from llmserve_lab.validation.cache_blocks import working_space
 
 BETWEEN = "infiniband-ndr"
@@ -21,7 +25,6 @@ REQUESTS, CONTEXT, CHUNK, PROMPT = 64, 1000, 2048, 8192
 ONE_PORT, FLAT = "TP 8, one port", "TP 8, flat ring"
 SHOWN = tuple(LAYOUTS)
 RING = f"CP 2 × TP {SERVER}"
-BEHIND = 0.4  # how dense a bar is that another leads
 
 
 def layout(name: str) -> GpuLayout:
@@ -37,11 +40,6 @@ def layout(name: str) -> GpuLayout:
 def decode_ms(name: str, requests: int = REQUESTS) -> float:
     """Milliseconds from token to token."""
     return 1e3 * layout(name).decode(requests, CONTEXT).token_s
-
-
-def most_ms(name: str) -> float:
-    """Milliseconds that a token of a group over both servers may take."""
-    return span(decode_ms(name), group=True)[1]
 
 
 def prefill_rate(name: str) -> float:
@@ -61,94 +59,6 @@ def first_ms(name: str) -> float:
     return 1e3 * layout(name).first_token_s(PROMPT, CHUNK)
 
 
-Panel = tuple[str, Callable[[str], float], Ink, bool, tuple[str, ...]]
-PANELS: tuple[Panel, ...] = (
-    ("decode: ms from token to token", decode_ms, BLUE, False, SHOWN),
-    (
-        "prefill: thousand tokens/s",
-        lambda name: prefill_rate(name) / 1e3,
-        VERMILLION,
-        True,
-        SHOWN,
-    ),
-    ("one prompt: ms to its first token", first_ms, GREEN, False, (*SHOWN, RING)),
-)
-
-
-@figure_style()
-def eight_gpus() -> StaticFigure:
-    """Decode, prefill and one prompt: a panel each, and how far off each bar may be."""
-    from llmserve_lab.extras import pyplot as plt
-
-    sizes = [len(names) for *_, names in PANELS]
-    figure, panels = plt.subplots(
-        3, 1, figsize=(4.8, 3.7), gridspec_kw={"height_ratios": sizes}
-    )
-    for axes, (title, value, ink, long_is_good, names) in zip(
-        panels, PANELS, strict=True
-    ):
-        values = [value(name) for name in names]
-        decode = axes is panels[0]
-        spans = [
-            span(each, group=decode and layout(name).servers > 1)
-            for name, each in zip(names, values, strict=True)
-        ]
-        bars = axes.barh(
-            names,
-            values,
-            xerr=[
-                [v - low for v, (low, _) in zip(values, spans, strict=True)],
-                [high - v for v, (_, high) in zip(values, spans, strict=True)],
-            ],
-            color=ink.light,
-            height=0.72,
-            error_kw={"ecolor": INK.light, "elinewidth": 1, "capsize": 2},
-        )
-        for bar, own in zip(bars, spans, strict=True):
-            if any(leads(other, own, long_is_good=long_is_good) for other in spans):
-                bar.set_alpha(BEHIND)
-        axes.invert_yaxis()
-        axes.grid(visible=False)
-        axes.set_xticks([])
-        axes.spines["bottom"].set_visible(False)
-        axes.set_title(
-            f"{title} ({'long' if long_is_good else 'short'} is good)",
-            fontsize=10,
-            loc="left",
-        )
-        axes.set_xlim(0, 1.35 * max(values))
-        form = "{:.1f}" if max(values) < 100 else "{:,.0f}"
-        for place, each in enumerate(values):
-            axes.annotate(
-                form.format(each),
-                (spans[place][1], place),
-                xytext=(5, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=10,
-            )
-    return StaticFigure.of(
-        figure,
-        sentence=_sentence(),
-        title="No layout is among the best in all three",
-        name="parallelism.eight-gpus",
-    )
-
-
-def _sentence() -> str:
-    """What the picture assumes, and what was never measured."""
-    return (
-        f"Predicted, not measured: Llama-3.1-70B in BF16 on eight H100 in two servers "
-        f"of {SERVER}. Whiskers: divided and multiplied by {1 + MISS:.2f}, a token of "
-        f"TP 8 multiplied by {1 + GROUP_MISS:.2f}. If two overlap, they tie; pale: "
-        "another leads. "
-        f"Decode: {REQUESTS} requests of {CONTEXT:,} tokens, an equal part to each "
-        f"replica, and in a pipeline as many equal batches as stages. Prefill: prompt "
-        f"after prompt of {CHUNK:,} tokens, each one chunk. One prompt: {PROMPT:,} "
-        f"tokens in chunks of {CHUNK:,} (a server of the ring), alone."
-    )
-
-
 def two_of_eight(name: str) -> GpuLayout:
     """Llama-3.1-405B, which no server of eight H100 has room for, on two of them."""
     tp, stages = {"TP 16": (16, 1), "TP 8 × PP 2": (8, 2)}[name]
@@ -158,7 +68,58 @@ def two_of_eight(name: str) -> GpuLayout:
         between=catalog.link(BETWEEN),
         servers=max(1, tp // 8),
         nics=8,
+        level=False,
         model=catalog.model("llama-3.1-405b"),
+    )
+
+
+@dataclass(frozen=True)
+class ChunkParts:
+    """Seconds of a chunk: what a group divides, what it does not, and its sending."""
+
+    divided_s: float
+    fixed_s: float
+    sent_s: float
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.divided_s + self.fixed_s + self.sent_s
+
+
+def chunk_parts(name: str) -> ChunkParts:
+    """A chunk of the picture's prompts, read by a group without stages."""
+    cost, load = layout(name).cost(), IterationLoad.of(chunk=CHUNK, context=0)
+    sent_s = cost.collective_s + CHUNK * cost.collective_row_s
+    fixed_s = cost.overhead_s + cost.prompt_s + cost.request_s
+    return ChunkParts(cost.seconds(load) - fixed_s - sent_s, fixed_s, sent_s)
+
+
+def spans(names: tuple[str, ...], column: str) -> dict[str, Span]:
+    """What each number of a column of the picture may be."""
+    if column == "decode":
+        return {n: token_span(decode_ms(n), layout(n)) for n in names}
+    if column == "prefill":
+        return {n: rate_span(prefill_rate(n)) for n in names}
+    return {n: prompt_span(first_ms(n), ring=n == RING) for n in names}
+
+
+def best(column: str) -> tuple[str, ...]:
+    """Layouts of the picture that no other leads.
+
+    The ring of the picture has fewer rows than any that was measured, so it may be
+    slower than its range says, and leads no layout.
+    """
+    more = column == "prefill"
+    every = spans((*SHOWN, RING) if column == "first" else SHOWN, column)
+    return tuple(
+        name
+        for name, own in every.items()
+        if not any(
+            leads(other, own, more_is_good=more)
+            for n, other in every.items()
+            if n != RING
+        )
     )
 
 
@@ -232,7 +193,7 @@ def numbers() -> dict[str, Any]:
     )
     port, bandwidth = over(catalog.link(BETWEEN)), on(DEVICE)["hbm_bw"]
     reduce = {name: layout(name).all_reduce_s for name in ("TP 8", one_port)}
-    uneven = replace(layout("PP 8"), level=False)
+    even = replace(layout("PP 8"), level=True)
     faster = replace(layout("TP 8"), between=fast_link())
     full = layout(dp).held_requests(CONTEXT) // 8 * 8
     return dict(
@@ -278,13 +239,10 @@ def numbers() -> dict[str, Any]:
         hold_tp=f"{round(layout('TP 8').held_tokens(), -3):,.0f}",
         room=f"{room / 1e9:.2f} GB",
         reported=f"{float(DEVICE.usable_bytes) / 1e9:.2f} GB",
-        tie=f"{TIE:.0%}",
         one_mix=f"{one_batch_ms(pp):.1f} ms",
         first_ring=f"{first(RING):.0f} ms",
-        pp_uneven=f"{1e3 * uneven.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
+        pp_even=f"{1e3 * even.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
         rate_fast=f"{faster.prefill_rate(CHUNK):,.0f}",
-        mean_factor=f"{1 + MISS:.2f}",
-        group_factor=f"{1 + GROUP_MISS:.2f}",
         calls=f"{2 * MODEL.n_layers}",
         ib_latency=f"{1e6 * float(port['link_latency']):.1f} µs",
         link_share=f"{float(port['eff_link']):.0%}",
