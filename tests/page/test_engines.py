@@ -45,6 +45,10 @@ SGLANG = {
     "--model-path",
     "--moe-a2a-backend",
     "--moe-dense-tp-size",
+    "--speculative-algorithm",
+    "--speculative-eagle-topk",
+    "--speculative-num-draft-tokens",
+    "--speculative-num-steps",
     "--tp-size",
 }
 LM_EVAL = {"--tasks", "--batch"}
