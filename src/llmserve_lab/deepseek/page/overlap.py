@@ -109,7 +109,9 @@ def _done(ends: dict[str, float], frames: tuple[Frame, ...]) -> list[Row]:
             "x": MS * end + last / 100,
             "y": f"{way}: network",
             "text": f"{MS * end:.2f} ms",
-            "since": next(i for i, f in enumerate(frames) if end < f.at / MS + DONE),
+            "since": next(
+                i for i, f in enumerate(frames) if end < (f.at or 0.0) / MS + DONE
+            ),
             "until": None,
         }
         for way, end in ends.items()
