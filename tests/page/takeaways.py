@@ -45,8 +45,8 @@ KEPT: dict[str, list[str]] = {
             "‘with dt_few’ dt_few"
         ),
         (
-            "‘larger group’ ‘strict with’ ‘with dt_ctx’ dt_ctx dt_n_gpus dt_ep32 "
-            "dt_more100 ‘more each’ dt_t100 dt_more33 ‘more at’ dt_t33 dt_t100 "
+            "‘larger group’ ‘strict or’ dt_n_gpus dt_ep32 dt_more33 dt_t33 "
+            "dt_more50 dt_target dt_more100 dt_t100 ‘No run’ "
             "‘grows when’ dt_at72 dt_target dt_range72"
         ),
     ],

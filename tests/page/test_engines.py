@@ -46,6 +46,10 @@ SGLANG = {
     "--pp-max-micro-batch-size",
     "--moe-a2a-backend",
     "--moe-dense-tp-size",
+    "--speculative-algorithm",
+    "--speculative-eagle-topk",
+    "--speculative-num-draft-tokens",
+    "--speculative-num-steps",
     "--tp-size",
 }
 LM_EVAL = {"--tasks", "--batch"}

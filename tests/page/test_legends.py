@@ -115,10 +115,8 @@ def kinds(lines: Named, said: str) -> None:
         [abs(run.error) for run in evidence.runs() if run.status == status]
         for status in ("blind", "calibrated")
     )
-    near = sum(abs(run.error) <= 0.2 for run in evidence.runs())
-    assert said.startswith(
-        f"{near} of {len(evidence.runs())} runs are predicted within a"
-    )
+    near = sum(error <= 0.2 for error in blind)
+    assert said.startswith(f"{near} of {len(blind)} blind runs are predicted within a")
     assert fmean(blind) > 2 * fmean(fitted) and max(blind) > max(fitted)
     (prefill,) = (points for name, points in lines.items() if name == "prefill")
     told = [run for run in evidence.runs() if "prefill" in run.name.lower()]

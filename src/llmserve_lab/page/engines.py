@@ -147,7 +147,7 @@ NAMES: dict[str, Named] = {
     "latent-attention": Named(
         "MLAAttention",
         "vllm/model_executor/layers/attention/mla_attention.py",
-        "plain for what the scheduler calls prefill, absorbed for decode",
+        "absorbed for requests with few new rows, plain for the others",
     ),
     "grouped-router": Named(
         "grouped_topk()",

@@ -13,6 +13,7 @@ from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import signed
 from llmserve_lab.page.table import Table
 
+SEEN = 0.05  # the least change that is listed
 CHANGED = Unmeasured("of few changes a pair of runs was measured; see the next fold")
 
 
@@ -40,7 +41,7 @@ def ablated(assumed: Assumptions) -> Table:
 
 
 def swings(place: Setup, *, batches: tuple[float, ...], context: float) -> Table:
-    """Every change and what it does, for each of ``batches``."""
+    """Every change that does something, for each of ``batches``."""
     found = [
         dict(sensitivity.swings(place, batch=batch, context=context))
         for batch in batches
@@ -48,10 +49,12 @@ def swings(place: Setup, *, batches: tuple[float, ...], context: float) -> Table
     rows = [
         (name, *(signed(each[name]) for each in found))
         for name in sensitivity.changes()
+        if max(abs(each[name]) for each in found) > SEEN - 0.005
     ]
     columns = ("change", *(f"{batch:.0f} requests" for batch in batches))
     title = "Change of tokens/s of a GPU, assumption by assumption"
     notes = [
+        f"changes of less than {SEEN:.0%} in both columns are left out",
         "before and after in the faster schedule, unless the change names one, with "
         "the same requests: where memory limits them, caches in FP8 double them",
     ]

@@ -41,14 +41,13 @@ MS = 1e-3
 HALF: Any = 0.5  # between no and yes
 DEVICES = {each.name: each.key for each in one_of_each_domain(KNOWN)}
 TOKENS = 4000.0  # in each cache
-HELD = {"32 copies, BF16": False, "no copies, FP8": True}  # experts' copies, caches
+HELD = {"32 redundant, BF16": False, "none redundant, FP8": True}  # experts, caches
 TARGETS = {f"{ms} ms": ms * MS for ms in (33, 50, 100)}
 GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}
 TIES = [*GROUPS].index("32")  # the smallest that ties at the target that opens
 INKS = dict(zip(TARGETS, (SERIES[1], SERIES[0], SERIES[2]), strict=True))
-OPENS = "32 copies, BF16"
+OPENS = "32 redundant, BF16"
 BY = ("device", "held", "target", "ep_at")
-WHISKERS = (32, 72, 144)  # GPUs of the groups whose error is drawn
 EP = QuantityAxis(
     q.ep,
     words="ranks in the group (GPUs, log scale)",
@@ -136,13 +135,13 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="At 50 ms, groups of 32 to 256 H100s are predicted alike",
+        title="Beyond 32 H100s, larger groups pay at 33 ms, hardly at 50 ms",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
             Choice("ep_at", "GPUs in the group", tuple(GROUPS), "72"),
             Choice("device", "GPU", tuple(DEVICES), "H100 SXM"),
-            Choice("held", "Copies of experts, caches", tuple(HELD), OPENS),
+            Choice("held", "Redundant experts, caches", tuple(HELD), OPENS),
             *tables(),
         ),
         readouts=(
@@ -170,14 +169,14 @@ def group_size() -> LiveFigure:
             f"DeepSeek-V3, {TOKENS:,.0f} tokens in each cache, on groups of {{device}} "
             "({held}): where every user gets a token at least every {target}, a GPU in "
             "a group of {ep_at} makes {gpu_tokens_per_s} with {gpu_requests}, limited "
-            "by {limit}, in {schedule}. Bars: where one group's measured rate would "
-            "lie at this target, if its steps err as on measured runs that stood "
-            "alike. Squares: memory is full first. No point: the weights do not fit, "
-            "or by the twin no batch keeps the target."
+            "by {limit}, in {schedule}. Bar: where the measured rate of this group "
+            "would lie, if its steps err as on the measured runs. Squares: memory is "
+            "full first. No point: the weights do not fit, or by the twin no batch "
+            "keeps the target."
         ),
         goal=Goal(
-            "keep a target of 50 ms on H100s with 32 copies, and find the smallest "
-            "group that is predicted to make nearly as much as any larger one.",
+            "keep a target of 50 ms on H100s with 32 redundant experts, and find the "
+            "smallest group predicted to make nearly as much as any larger one.",
             lambda target, device, held, ep_at: (
                 (target > 0)
                 & (target < 2)
@@ -248,14 +247,14 @@ def csv_lines() -> list[str]:
 
 def _point(here: ServedGroup) -> tuple[int | str, ...]:
     made = round(here.tokens_per_s)
-    if here.ep not in WHISKERS or not isinstance(here.band, Band):
+    if not isinstance(here.band, Band):
         return made, "", ""
     low, high = here.band.around(here.tokens_per_s)
     return made, round(low), round(high)
 
 
 def chart() -> Any:
-    """A line for each target; the chosen one with errors, and the chosen group."""
+    """A line for each target, and the chosen group with its error."""
     from llmserve_lab.extras import altair as alt
 
     numbers = dict.fromkeys("dctegfmlh", "number")
@@ -271,7 +270,7 @@ def chart() -> Any:
     color = look["color"]
     x = EP.on("x", "g")
     whiskers = (
-        chosen.transform_filter("datum.l > 0")
+        chosen.transform_filter("datum.l > 0 && datum.e === ep_at")
         .mark_errorbar(ticks={"width": 14}, thickness=2, opacity=0.6)
         .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
     )

@@ -20,12 +20,12 @@ from llmserve_lab.deepseek.executed.overlap import (
 from llmserve_lab.deepseek.model.setup import SETUPS
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 ONE, TWO = "one batch", "two halves"
 LANES = tuple(f"{way}: {what}" for way in (ONE, TWO) for what in ("GPU", "network"))
 LAYERS, CONTEXT, MANY, FEW = 2, 2000.0, 256.0, 32.0
-SHORT = {ATTENTION: "a", DISPATCH: "d", EXPERTS: "e", COMBINE: "c"}
+SHORT = {ATTENTION: "at", DISPATCH: "di", EXPERTS: "ex", COMBINE: "co"}
 PLACE = SETUPS["9 × 8 H100"]
 MS = 1e3
 DONE = 1e-9  # seconds by which an end may be ahead of its frame
@@ -54,7 +54,7 @@ def two_batches() -> StepFigure:
     first, second = logs
     last = {name: len(log.frames) - 1 for name, log in logs.items()}
     many, few = (
-        round(1.02 * MS * max(way[-1].end for way in ways.values()), 2)
+        round(1.14 * MS * max(way[-1].end for way in ways.values()), 2)
         for ways in played.values()
     )
     # Each log has its own axis: with few requests all is over in a third of the time.
@@ -66,7 +66,7 @@ def two_batches() -> StepFigure:
         scene=Scene(
             x=SceneAxis((0, longest), "time in the step (ms)"),
             y=SceneAxis(LANES),
-            marks=(cells,),
+            marks=(cells, Labels(table="ends", align="left")),
             height=172,
             now=True,
         ),
@@ -98,7 +98,24 @@ def _log(ways: dict[str, tuple[Span, ...]]) -> StepLog:
     frames = tuple(_frame(ways, ends, at) for at in sorted(moments))
     rows = [_row(way, span) for way, found in ways.items() for span in found]
     rows.sort(key=lambda row: str(row["ink"]))  # runs of one ink are one path in print
-    return StepLog(frames, {"spans": rows})
+    return StepLog(frames, {"spans": rows, "ends": _done(ends, frames)})
+
+
+def _done(ends: dict[str, float], frames: tuple[Frame, ...]) -> list[Row]:
+    """Beside the last bar of each way, from where it is done, how long it took."""
+    last = MS * max(ends.values())
+    return [
+        {
+            "x": MS * end + last / 100,
+            "y": f"{way}: network",
+            "text": f"{MS * end:.2f} ms",
+            "since": next(
+                i for i, f in enumerate(frames) if end < (f.at or 0.0) / MS + DONE
+            ),
+            "until": None,
+        }
+        for way, end in ends.items()
+    ]
 
 
 def _row(way: str, span: Span) -> Row:
