@@ -69,13 +69,12 @@ class Answer(NamedTuple):
             text = str(refused).partition(", from ")[0]  # the call is behind it
         return " ".join(text.split())
 
-    def untold(self) -> list[tuple[str, float]]:
-        """Numbers of the answer that are others than wanted.
+    def untold(self, said: str) -> list[tuple[str, float]]:
+        """Numbers of what was said that are others than wanted.
 
         Raises:
             AssertionError: its words are others, or its numbers more or fewer.
         """
-        said = self.said()
         pattern = re.escape(" ".join(self.words.split())).replace(r"\#", VALUE)
         found = re.fullmatch(pattern, said)
         assert found, (said, self.words)

@@ -59,7 +59,12 @@ def first_half(scores: Any) -> Any:
 def reached(route: Callable[[Any], Any]) -> tuple[int, float, float]:
     """The most nodes of a row, nodes on average, per cent of the affinity kept."""
     seen = list[Any]()
-    router.run(lambda scores: (seen.append(scores), route(scores))[1])
+
+    def noted(scores: Any) -> Any:
+        seen.append(scores)
+        return route(scores)
+
+    router.run(noted)
     (scores,) = seen
     chosen = [[int(each) for each in row] for row in route(scores)]
     nodes = [len({each // 32 for each in row}) for row in chosen]
