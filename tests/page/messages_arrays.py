@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.flash_attention import exercise as softmax
 from llmserve_lab.quantization import exercise as rounding
 from llmserve_lab.speculative import exercise as drafts
 from llmserve_lab.tensor_parallel import exercise as ranks
@@ -86,6 +87,16 @@ def third_is_off(rank: Any, x: Any, up: Any, down: Any) -> Any:
     return ranks.columns_then_rows(rank, x, up, down) + (rank.index == 2)
 
 
+def by_zero(weights: Any, group: int) -> tuple[Any, Any]:
+    """The solution, but a group of zeros has a scale of zero."""
+    scales = np.abs(weights.reshape(-1, group)).max(axis=1) / 7
+    return np.rint(weights / np.repeat(scales, group)), scales
+
+
+def three_numbers(x: int, p: Any, q: Any, dice: Any) -> int:
+    return int(dice.random() + dice.random() + dice.random())
+
+
 def draft_kept(x: int, *_: Any) -> int:
     return x
 
@@ -99,6 +110,12 @@ ANSWERS = [
            unscaled),
     answer("flash_attention", lambda _: np.zeros(1),
            "output must have shape (#,), got (#,)", 2, 1),
+    answer("flash_attention", softmax.online_softmax,
+           "well done: the same as a softmax over all scores, and none was kept."),
+    answer("quantization", rounding.a_scale_a_group,
+           "well done: every weight is within half the scale of its group."),
+    answer("quantization", by_zero,
+           "not yet: a group of zeros needs a scale above zero."),
     answer("quantization", rounding.one_scale, OFF := (
            "not yet: # of # groups are off by more than half of the scale that they "
            "need; group # by #, allowed #."), one_scale),
@@ -111,6 +128,10 @@ ANSWERS = [
            32, 4, 3, 1),
     answer("speculative_decoding", drafts.redrawn_from_the_target,
            "not yet: tea comes with chance #, the target gives it #.", TEA, 0.5),
+    answer("speculative_decoding", drafts.drawn_from_the_residual,
+           "well done: every word comes with the target's chance, exactly."),
+    answer("speculative_decoding", three_numbers,
+           "at most two random numbers may be drawn, got a third"),
     answer("speculative_decoding", draft_kept,
            "not yet: tea comes with chance #, the target gives it #.", 0.25, 0.5),
     answer("speculative_decoding", lambda *_: 7,
@@ -123,11 +144,15 @@ ANSWERS = [
            "not yet: rank # has shape (#, #), not (#, #)", 0, 3, 1, 3, 8),
     answer("tensor_parallel", third_is_off,
            "not yet: rank # has other numbers than one GPU would", 2),
+    answer("tensor_parallel", lambda _rank, x, up, down: np.maximum(x @ up, 0) @ down,
+           "not yet: nothing was exchanged, so a rank must hold whole matrices"),
     answer("tensor_parallel", ranks.by_columns_twice,
            "not yet: the numbers are right, but there are # exchanges, and each GPU "
            "sends # numbers; one exchange is enough.", 2, TWICE),
     answer("tensor_parallel", ranks.columns_then_rows,
            "well done: one exchange, and each GPU sends # numbers.", SENT),
+    answer("varlen_batching", kernel.aligned_at_the_end,
+           "well done: every row is what it would be alone."),
     answer("varlen_batching", kernel.aligned_at_the_start,
            "not yet: # of # rows are wrong in request A, a chunk after # cached "
            "tokens; its last row may see all # keys.", 3, 3, 6, 3 + 6),

@@ -157,6 +157,8 @@ ANSWERS = [
            "rows must be 1 to #, what is left of the prompt, got #", 1000, 1001),
     answer(CHUNKS, lambda prompts, _: [(each, each.pending) for each in prompts],
            "rows must be # at most in all, got #", 512, 5 * 1000),
+    answer(CHUNKS, lambda prompts, _: [(prompts[0], 1), (prompts[0], 1)],
+           "split must return each prompt once, got one of them twice"),
     answer(CHUNKS, lambda *_: [("a text", 1)],
            "split must return prompts it was given, got 'a text'"),
     answer("disaggregation", lambda places, *_: places[0],
