@@ -47,6 +47,11 @@ def but_last(attn: float, ffn: float, wire: float, many: int, steps: int) -> flo
     return 7.5 if many == 4 else through(attn, ffn, wire, many)
 
 
+def one_slow(attn: float, ffn: float, wire: float, many: int, steps: int) -> float:
+    """Right but where Attention takes longer than the FFN."""
+    return 7.5 if attn > ffn else through(attn, ffn, wire, many)
+
+
 def best_eight(scores: Any) -> Any:
     return np.argsort(-scores, axis=1, kind="stable")[:, :8]
 
@@ -125,6 +130,8 @@ CHANCES = (0.48, 0.24, 0.16, 0.08, 0.04, 0.9)
 ANSWERS = [
     answer("attention_ffn", but_last, LATE + "FFN at #; yours at #.",
            3, 3, 4, 4, 60, through(3, 3, 4, 4), 7.5),
+    answer("attention_ffn", one_slow, LATE + "FFN at #; yours at #.",
+           5, 2, 0.5, 2, 60, through(5, 2, 0.5, 2), 7.5),
     answer("attention_ffn", lambda *given: through(*given[:4]),
            "well done: all # pipelines end when they should.", 6),
     answer("attention_ffn", lambda *_: -2.5,
