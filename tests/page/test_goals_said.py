@@ -89,7 +89,7 @@ SAID: dict[str, Callable[..., Limits]] = {
         [{"batch_fits": requests - 1}, {"mean_held": tokens - 1}],
     ),
     "moe.group": lambda tokens: (  # the smallest: half of it is not compute-bound
-        {"gpu_rows": tokens, "layer_read_s": 0.999, "layer_compute_s": 1},
+        {"gpu_rows": tokens, "layer_read_s": 0.501, "layer_compute_s": 1},
         [
             {"gpu_rows": tokens + 1},
             {"gpu_rows": tokens - 1},
