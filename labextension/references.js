@@ -7,6 +7,8 @@ window.llmserveReferences = {
 "song2026afd",
 "zhu2025megascale",
 "deepep2025",
+"afdplugin67",
+"afdplugin274",
 "stepfun2025step3",
 "xiao2025xdeepserve"
 ]
@@ -268,6 +270,8 @@ window.llmserveReferences = {
 "song2026afd": "Chendong Song, Meixuan Wang, Hang Zhou, Hong Liang, Yuan Lyu, Zixi Chen, Yuwei Fan, and Zijie Zhou\\. Theoretically optimal attention/FFN ratios in disaggregated LLM serving\\. 2026\\. [arXiv:2601\\.21351](https://arxiv.org/abs/2601.21351)\\.",
 "zhu2025megascale": "Ruidong Zhu and others\\. MegaScale\\-Infer: serving mixture\\-of\\-experts at scale with disaggregated expert parallelism\\. arXiv:2504\\.02263, 2025\\.",
 "deepep2025": "DeepSeek\\-AI\\. DeepEP: an efficient expert\\-parallel communication library\\. README of June, 2025\\.",
+"afdplugin67": "The vLLM Project\\. DeepSeek\\-V3\\.2 synchronous decode with CAMP2pAFDConnector on ascend NPU\\. vLLM afd\\-plugin, recipe of pull request 67, 2026\\. URL: [https://github\\.com/vllm\\-project/afd\\-plugin/pull/67](https://github.com/vllm-project/afd-plugin/pull/67)\\.",
+"afdplugin274": "The vLLM Project\\. Opt\\-in Qwen3\\.5\\-122B CUDA coverage\\. vLLM afd\\-plugin, comments on pull request 274, 2026\\. URL: [https://github\\.com/vllm\\-project/afd\\-plugin/pull/274](https://github.com/vllm-project/afd-plugin/pull/274)\\.",
 "stepfun2025step3": "StepFun\\. Step\\-3 is large yet affordable: model\\-system co\\-design for cost\\-effective decoding\\. arXiv:2507\\.19427, 2025\\.",
 "xiao2025xdeepserve": "Ao Xiao and others\\. xDeepServe: model\\-as\\-a\\-service on Huawei CloudMatrix384\\. arXiv:2508\\.02520, 2025\\.",
 "zhong2024distserve": "Yinmin Zhong, Shengyu Liu, Junda Chen, Jianbo Hu, Yibo Zhu, Xuanzhe Liu, Xin Jin, and Hao Zhang\\. DistServe: disaggregating prefill and decoding for goodput\\-optimized large language model serving\\. In *OSDI*\\. 2024\\.",

@@ -150,3 +150,25 @@ def test_each_line_of_a_layer_has_its_own_numbers_in_it() -> None:
         shown["wire: there"]["split, µs"]
     )
     assert back == pytest.approx(2, rel=0.05)
+
+
+def test_each_column_of_a_token_s_time() -> None:
+    """A million over a sum is the rate; a group waits for no other kind."""
+    shown = {row["µs"]: row for row in rows(tables.account_table())}
+    heads = ("group, one batch", "group, two halves", "best split")
+    rates = comparison.beside(H100, TIGHT, overlap="free").values()
+    for head, rate in zip(heads, rates, strict=True):
+        spent = {what: float(row[head]) for what, row in shown.items()}
+        total = spent.pop("sum")
+        assert total == pytest.approx(1e6 / rate, abs=0.6)
+        assert sum(spent.values()) == pytest.approx(total, abs=3)
+        assert (spent["waits: other kind"] > 0) == (head == "best split")
+    split = comparison.best(H100, TIGHT)
+    layer, each = split.layer_s(split.batch_at(TIGHT)), 1e6 / split.batch_at(TIGHT)
+    own = {what: float(row["best split"]) for what, row in shown.items()}
+    assert own["attention"] == pytest.approx(61 * float(layer["attn"]) * each, abs=0.6)
+    ffn = 58 * float(layer["ffn"]) * each / split.ratio
+    assert own["FFN"] == pytest.approx(ffn, abs=0.6)
+    assert float(shown["waits: network"]["group, one batch"]) == max(
+        float(shown[what]["group, one batch"]) for what in tables.SPENT
+    )

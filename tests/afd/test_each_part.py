@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.afd import deployment
-from llmserve_lab.afd.page import arrangements, comparison, pictures
+from llmserve_lab.afd.page import arrangements, pictures
 from tests.each import Row, agrees, live, numbers, step
 from tests.page import drawn, seen
 
@@ -199,63 +199,6 @@ def test_the_slowest_of_more_machines_is_later_and_each_curve_bears_its_number()
     medians = [100 * (float(np.median(pictures.slowest_times(n))) - 1) for n in (8, 32)]
     assert said == [256, 8, pytest.approx(medians[0], abs=0.51), 32,
                     pytest.approx(medians[1], abs=0.51)]  # fmt: skip
-
-
-def test_split_and_group_have_the_inks_of_their_names_over_the_targets() -> None:
-    """The band is the group's; the gap of the title is the smallest that is drawn."""
-    (panel,) = drawn.panels(pictures.over_targets)
-    inks, found = drawn.inks(panel), drawn.lines(panel)
-    (splits,), (groups,) = found[inks["best split"]], found[inks["one group"]]
-    for (ms, split), (_, group) in zip(splits[::5], groups[::5], strict=True):
-        rates = comparison.beside(H100, ms / 1e3, overlap="free")
-        assert split == pytest.approx(rates["split"])
-        assert group == pytest.approx(max(rates["one batch"], rates["two halves"]))
-    behind = {ms: 1 - split / group for (ms, split), (_, group)
-              in zip(splits, groups, strict=True)}  # fmt: skip
-    near = min(behind, key=lambda ms: behind[ms])
-    shown = pictures.over_targets()
-    assert numbers(shown.title)[-1] == pytest.approx(near)
-    assert f"At {near:.0f} ms the split is {behind[near]:.0%} behind" in shown.sentence
-    (band,) = panel.collections
-    assert seen._name(band.get_facecolor()) == inks["one group"]
-    edges = band.get_paths()[0].get_extents()
-    off = [each.at_speed for each in comparison.errors("free")]
-    assert edges.ymax == pytest.approx(max(g for _, g in groups) / (1 + min(off)))
-
-
-def test_a_part_of_a_token_s_time_is_that_of_its_legend_in_its_bar() -> None:
-    """A million over a bar's end is the rate; a group waits for no other kind."""
-    (panel,) = drawn.panels(pictures.where_time_goes)
-    ways = [label.get_text().replace("\n", " ") for label in panel.get_yticklabels()]
-    rates = comparison.beside(H100, TIGHT, overlap="free")
-    assert [way.split(", ")[-1].removeprefix("best ") for way in ways] == [*rates]
-    labels = {seen._name(handle.get_facecolor()): text.get_text() for handle, text in
-              zip(panel.get_legend().get_patches(), panel.get_legend().get_texts(),
-                  strict=True)}  # fmt: skip
-    parts: dict[str, dict[str, float]] = {way: {} for way in ways}
-    for bar in panel.patches:
-        way = ways[round(bar.get_y() + bar.get_height() / 2)]
-        parts[way][labels[seen._name(bar.get_facecolor())]] = bar.get_width()
-    waits = {"waits: network", "waits: other kind"}
-    assert set(labels.values()) == {"attention", "FFN", "other layers, host", *waits}
-    for (way, spent), rate in zip(parts.items(), rates.values(), strict=True):
-        assert sum(spent.values()) == pytest.approx(1e6 / rate, rel=1e-3)
-        assert (spent["waits: other kind"] > 1) == ("split" in way)
-        assert spent["waits: network"] == max(spent.values()) or "one batch" not in way
-    split = comparison.best(H100, TIGHT)
-    layer, each = split.layer_s(split.batch_at(TIGHT)), 1e6 / split.batch_at(TIGHT)
-    own = parts["best split"]
-    assert own["attention"] == pytest.approx(61 * float(layer["attn"]) * each)
-    ffn = 58 * float(layer["ffn"]) * each / split.ratio
-    assert own["FFN"] == pytest.approx(ffn)
-    for text in panel.texts:
-        x, y = text.get_position()
-        ends = [
-            w
-            for spent in parts.values()
-            for w in (*spent.values(), sum(spent.values()))
-        ]
-        assert min(abs(float(text.get_text()) - w) for w in ends) < 0.51, (x, y)
 
 
 def test_a_bar_of_every_split_is_that_split_s_and_the_line_is_the_group_s() -> None:

@@ -153,7 +153,8 @@ def test_waits_are_told_apart_and_the_third_batch_fills_the_wire() -> None:
         spent = sum(going_round.shares(m).values())
         assert spent == pytest.approx(going_round.waits(m)[0])
     two, three = (going_round.shares(m) for m in going_round.FLIGHTS)
-    assert two["communication"] > 0.1 and "communication" not in three
+    assert two["communication"] == pytest.approx(two["new"], rel=0.2)
+    assert "communication" not in three
     figure = going_round.going_round()
     assert figure.start == len(figure.logs["both"].frames) - 1
 

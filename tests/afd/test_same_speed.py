@@ -148,7 +148,7 @@ def late_turn(requests: float, n: int, rng: np.random.Generator) -> float:
 def test_a_late_group_is_level_with_the_late_split() -> None:
     """The requests that it is said to serve take the turn, on average over loads."""
     late = same_speed(2, equal=False)
-    rate, rng = late_group(late.turn, 9), np.random.default_rng(2)
+    rate, rng = late_group(late.turn, 9).rate, np.random.default_rng(2)
     turns = [late_turn(rate * late.turn, 9, rng) for _ in range(300)]
     assert np.mean(turns) == pytest.approx(late.turn, rel=0.006)
     never = wide_group(late.turn, 9).rate
@@ -162,11 +162,16 @@ def test_by_chip_a_group_of_chips_is_as_slow_as_all_its_chips_are() -> None:
     found, turn = by_chip(6), same_speed(2).turn
     assert found.chips == 14
     assert found.split == pytest.approx(8 * 256 / 14 / 303.44, rel=1e-3)
-    half = found.group * turn / 2
+    half = found.group.requests / 2
+    assert found.group.rate == pytest.approx(2 * half / turn)
     attn, ffn = 50 + 0.99 * half, 600 / 14 + 6 * 0.083 * half
     way = 10 + 0.011 * copies_away(14) * half
     assert turn_of_halves(attn, ffn, way, 4000) == pytest.approx(turn, rel=1e-3)
-    assert by_chip(1).group == pytest.approx(wide_group(turn, 9).rate)
+    assert by_chip(1).group.rate == pytest.approx(wide_group(turn, 9).rate)
+    late = by_chip(6, equal=False)
+    assert late.turn == same_speed(2, equal=False).turn > turn
+    assert late.split == pytest.approx(8 * 256 / 14 / (late.turn / 2))
+    assert 0.02 < late.lead < found.lead < 0.04
 
 
 @pytest.mark.parametrize(("ratio", "counts"), [(8, "pace"), (32, "FFN")])

@@ -119,44 +119,82 @@ def test_the_head_in_bf16_takes_as_much_time_from_all_else() -> None:
 
 
 def test_each_row_of_the_verdict_is_the_quotient_of_its_rates() -> None:
-    shown = rows(verdict.verdict_table())
-    for row, case in zip(shown, verdict.cases(), strict=True):
-        heads = ("split", "group", "the split's lead")
-        split, group, lead = (numbers(row[at].replace("−", "-"))[0] for at in heads)
-        assert lead == pytest.approx(100 * (split / group - 1), abs=0.6)
-        assert split == pytest.approx(case.split, abs=0.5)
-    leads = [case.lead for case in verdict.cases()]
-    plain, even, moved, ninth, node, node_even, _, twice, both = leads[:9]
-    built, wholly, no_wire, _ = leads[9:]
-    assert [lead for lead in leads if lead > 0] == [wholly]
-    assert ninth < plain < even < moved and node < node_even
-    assert twice < both < built < wholly and no_wire < node
-    alike = {case.group for case in verdict.cases()[:4]}
-    assert len(alike) == 1  # what the split alone changes leaves the group
-
-
-def test_joint_rows_change_all_that_they_say() -> None:
-    """A split built so is the best of all, from each split's times."""
-    wanted: tuple[tuple[int, coupled.Off, dict[str, Any]], ...] = (
-        (5, (1.0, 1.0), {"shared": "rides along"}),
-        (6, (1.0, 1.0), {"shared": "attention"}),
-        (9, (1.0, 0.5), {"shared": "attention"}),
-        (10, (1.0, 0.5), {"shared": "rides along", "busiest": 1.0}),
+    tables_ = (
+        (verdict.verdict_table(), verdict.cases()),
+        (verdict.others_table(), tuple(verdict.others().values())),
     )
-    for at, off, change in wanted:
+    for table, cases in tables_:
+        for row, case in zip(rows(table), cases, strict=True):
+            heads = ("split", "group", "lead")
+            split, group, lead = (numbers(row[at].replace("−", "-"))[0] for at in heads)
+            assert lead == pytest.approx(100 * (split / group - 1), abs=0.6)
+            assert split == pytest.approx(case.split, abs=0.5)
+    plain, moved, freest, node, node_even, node_freest = (
+        case.lead for case in verdict.cases()
+    )
+    assert plain < moved < freest < node < node_even < 0 < node_freest
+    assert (plain, freest, node, node_freest) == pytest.approx(
+        (-0.216, -0.126, -0.086, 0.021), abs=0.004
+    )
+    alike = [case.group for case in verdict.cases()]
+    assert len({*alike[:3]}) == len({*alike[3:]}) == 1 and alike[0] < alike[3]
+
+
+def test_other_assumptions_are_in_the_order_that_their_words_say() -> None:
+    even, ninth, twice, both, free_both, no_wire, free_no_wire, head = (
+        case.lead for case in verdict.others().values()
+    )
+    plain = verdict.as_is().lead
+    assert ninth < plain < even and head < plain < no_wire < free_no_wire < 0
+    assert plain < twice < both < 0 < free_both
+
+
+def test_the_words_of_a_row_are_what_its_split_was_asked_for() -> None:
+    shown = rows(verdict.verdict_table())
+    assert [row["rows sent"] for row in shown] == ["8 times"] * 3 + ["once a node"] * 3
+    loads = [float(row["split's loads"]) for row in shown]
+    assert loads[0] == loads[3] == pytest.approx(FULL, abs=0.005)
+    assert all(1 < each < FULL for each in (*loads[1:3], *loads[4:]))
+    where = [(row["shared expert"][:3], row["dense, LM head"][:3]) for row in shown]
+    home, moved = ("FFN", "Att"), ("Att", "Att")
+    assert where == [home, moved, ("Att", "FFN"), home, home, ("FFN", "FFN")]
+
+
+def test_layers_without_experts_are_waited_for_once_if_ffn_gpus_do_them() -> None:
+    """Two of three batches less; the last one's rows travel there and back."""
+    own = a_split()
+    moved = OneSided(
+        gpu=H100, n_attn=48, n_ffn=48, copies="expert", busiest=FULL, outer="FFN"
+    )
+    part = own.layer_s(51)
+    saved = 2 * float(part["rest"]) - float(part["starts"])
+    assert float(own.tpot_s(51) - moved.tpot_s(51)) == pytest.approx(saved)
+    assert 60e-6 < float(part["starts"]) < 65e-6  # two of 31 µs
+    with pytest.raises(ValueError, match="outer must be one of"):
+        OneSided(gpu=H100, n_attn=48, n_ffn=48, busiest=FULL, outer="CPU")  # type: ignore[arg-type]
+
+
+def test_the_freest_split_is_the_best_of_all_that_it_may_do() -> None:
+    """Searched once more, from each split's times."""
+    offs: tuple[tuple[Any, coupled.Off], ...] = (
+        ("expert", (1.0, 1.0)), ("node", (1.0, 1.0)), ("node", (1.0, 0.5)),
+    )  # fmt: skip
+    for copies, off in offs:
         rates = []
         for n_ffn, m in product(range(8, 96, 8), (2, 3, 4)):
             held = -(-256 // n_ffn)
             busiest = 1 + (FULL - 1) * (3 / held) ** 0.5
-            made = OneSided(
-                gpu=H100, n_attn=96 - n_ffn, n_ffn=n_ffn, n_batches=m, copies="node",
-                off=off, **{"busiest": busiest} | change,
-            )  # fmt: skip
-            if made.fits:
-                rates.append(made.gpu_tokens_per_s(TIGHT))
-        assert verdict.cases()[at].split == pytest.approx(max(rates), rel=2e-3)
-        whole = comparison.whole(H100, TIGHT, copies="node", off=off)
-        assert verdict.cases()[at].group == whole.gpu_tokens_per_s
+            for shared in ("rides along", "attention"):
+                made = OneSided(
+                    gpu=H100, n_attn=96 - n_ffn, n_ffn=n_ffn, n_batches=m, off=off,
+                    copies=copies, busiest=busiest, shared=shared, outer="FFN",
+                )  # type: ignore[arg-type]  # fmt: skip
+                if made.fits:
+                    rates.append(made.gpu_tokens_per_s(TIGHT))
+        found = verdict.freest(copies=copies, off=off)
+        assert found.split == pytest.approx(max(rates), rel=2e-3)
+        whole = comparison.whole(H100, TIGHT, copies=copies, off=off)
+        assert found.group == whole.gpu_tokens_per_s
 
 
 def test_without_a_wire_the_group_takes_one_batch() -> None:

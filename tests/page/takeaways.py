@@ -5,16 +5,15 @@
 KEPT: dict[str, list[str]] = {
     "attention_ffn": [
         (
-            "‘further Attention’ ‘long as’ balance loop_two ‘with the’ ‘best whole’ "
-            "top ‘with stragglers’ prompt_long ratio_long loop_long top_long"
+            "‘further Attention’ ‘long as’ balance loop_two ‘with the’ ‘With prompts’ "
+            "prompt_long loop_long"
         ),
         "‘nothing of’ three_word ‘no port’ ‘longer than’",
         "‘Long requests’ ‘many steps’ meets",
         "lost_top ‘best ratio’ lost_far far",
         (
-            "‘best split’ gpus tight context behind_free ‘less or’ differ_free "
-            "‘With a’ behind_node behind_built ‘more even’ ‘better for’ band_free "
-            "‘no such’"
+            "gpus tight ‘best split’ behind_eight ‘less than’ behind_node ahead_node "
+            "‘No such’"
         ),
     ],
     "capacity": [

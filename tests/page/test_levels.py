@@ -94,6 +94,7 @@ def kept(panel: Any) -> set[Level]:
 RIDGE = float(H100["peak_flops"]) / float(H100["hbm_bw"])
 LEVELS: dict[tuple[str, int], Callable[[Any], set[Level]]] = {
     ("afd.pictures.looked_at", 0): looked_at,
+    ("afd.pictures.over_targets", 0): lambda _: {("level", 0.0)},  # as much
     ("capacity.stills.hour", 0): hour,
     ("capacity.stills.kept", 0): kept,
     ("capacity.stills.whole_day", 0): peak,
@@ -110,7 +111,7 @@ LEVELS: dict[tuple[str, int], Callable[[Any], set[Level]]] = {
 CALL = re.compile(r"\.ax[hv]line\(")
 # Calls in a chapter's drawings, so that a new line is read here, too.
 CALLS = {
-    "afd.pictures": 1,
+    "afd.pictures": 2,
     "capacity.stills": 4,
     "continuous_batching.stills": 1,
     "flash_attention.pictures": 1,

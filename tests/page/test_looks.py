@@ -127,9 +127,9 @@ LOOKS: dict[str, tuple[Said, ...]] = {
             {"FFN": "FFN-bound"},
         ),
         (
-            r", so the (?P<look>solid) line (?P<what>falls)",
+            r"while the (?P<look>solid) line has its (?P<what>top)",
             as_line(RATIO),
-            {"falls": "loop counted"},
+            {"top": "loop counted"},
         ),
         (
             r"The (?P<look>dashed) line knows no (?P<what>loop)",

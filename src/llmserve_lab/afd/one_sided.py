@@ -19,6 +19,7 @@ from llmserve_lab.deepseek.model.step_model import Twin
 
 FLOPS_PER_WEIGHT = 2  # of a row: a product and a sum
 Shared = Literal["rides along", "ninth copy", "attention"]
+Outer = Literal["attention", "FFN"]  # where the layers without experts are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,18 +30,23 @@ class OneSided(deployment.Split):
     (``rides along``), on one that is sent for it (``ninth copy``), or on the Attention
     GPUs while the row's copies are away (``attention``), where its weights and products
     go; its small kernels are left where they were.
+    ``outer``: dense FFNs and LM head run on the Attention GPUs, or at best on the FFN
+    GPUs, which wait there otherwise: a transfer there and back, and only the last
+    batch's is waited for, as the others' runs while Attention GPUs work on the next.
 
     Raises:
-        ValueError: ``busiest`` is below 1, or ``shared`` unknown.
+        ValueError: ``busiest`` is below 1, ``shared`` or ``outer`` unknown.
     """
 
     busiest: float
     shared: Shared = "rides along"
+    outer: Outer = "attention"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least("busiest", self.busiest, 1)
         one_of("shared", self.shared, Shared)
+        one_of("outer", self.outer, Outer)
 
     @cached_property
     def twin(self) -> Twin:
@@ -52,6 +58,9 @@ class OneSided(deployment.Split):
     def layer_s(self, batch: Any) -> dict[str, Any]:
         """As of a split; ``shared`` is the shared expert's on an Attention GPU."""
         found = super().layer_s(batch)
+        if self.outer == "FFN":
+            once = found["rest"] + found["starts"]
+            found |= {"rest": once / self.n_batches}
         return found | {"shared": self._shared_s(np.asarray(batch, np.float64))}
 
     def _shared_s(self, batch: Any) -> Any:
@@ -99,7 +108,8 @@ def best_one_sided(
     tpot_s: float,
     *,
     busiest: float | None,
-    shared: Shared,
+    shared: Shared = "rides along",
+    outer: Outer = "attention",
     **same: Any,
 ) -> OneSided:
     """The best of every way to split, with such FFN GPUs.
@@ -116,6 +126,7 @@ def best_one_sided(
             **_as(split),
             busiest=busiest or evened(gpu, split.n_ffn, among=n_gpus),
             shared=shared,
+            outer=outer,
         )
         for split in deployment.splits(gpu, n_gpus, **same)
     )

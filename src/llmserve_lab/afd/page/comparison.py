@@ -41,7 +41,7 @@ NAMES = {
     "DeepSeek, EP144": "DeepSeek",
     "DeepSeek's profile, EP128": "DeepSeek's profile",
     "SGLang, EP72": "SGLang",
-    "SGLang, EP72, drafts simulated": "SGLang, simulated speculative decoding",
+    "SGLang, EP72, drafts simulated": "SGLang, drafts simulated",
 }
 HOW = "deployments of DeepSeek-V3, in view while the model was made"
 

@@ -85,7 +85,7 @@ def every_split() -> LiveFigure:
     """A bar for every split, and one group as a line."""
     return LiveFigure(
         name="every-split",
-        title="In the model no split is ahead of one group of the same GPUs",
+        title="With the group's own layout, no split is ahead of one group",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), OPENS[3]),

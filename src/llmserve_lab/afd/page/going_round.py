@@ -23,10 +23,9 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 
 ATTENTION, SLOTS = 3, 4  # machines, and requests of a batch on each of them
 FLIGHTS = {2: "two", 3: "three"}
-SKIPPED, SHOWN = 2, 2  # rounds left out at the start, and rounds shown
+SHOWN = 2  # rounds, from the start
 US = 1e6
 INKS = "ACD"  # of the batches, apart from the inks of waiting
-FIRST = 150.0  # microseconds that the first picture shows already
 LANES = 6  # three Attention machines, the wire, the FFN machine, the wire back
 FFN = range(4, 5)
 LEAST = 55.0  # microseconds of a bar that has room for its batch's number
@@ -47,10 +46,10 @@ def toy(n_batches: int) -> Bundle:
 
 @cache
 def played(n_batches: int) -> tuple[Machine, BundleRun]:
-    """The event simulator's machine and its run, some rounds in steady state."""
+    """The event simulator's machine and its run, with nothing under way at first."""
     law = Independent(Uniform(20, 60), Geometric(25, least=0))
     load = Load(law=law, n_requests=1, start="stationary")
-    made, rounds = toy(n_batches), SKIPPED + SHOWN + 4
+    made, rounds = toy(n_batches), SHOWN + 6
     parts = [
         fill(load, n_slots=SLOTS, n_steps=rounds + 1, batch=b, instance=i, seed=5)
         for b in range(n_batches)
@@ -62,15 +61,13 @@ def played(n_batches: int) -> tuple[Machine, BundleRun]:
 
 @cache
 def window(n_batches: int) -> tuple[float, float]:
-    """Whole rounds: from a start of batch 1 in the FFN to one some rounds later."""
+    """Whole rounds, from the first start of batch 1 on Attention machines."""
     machine, _ = played(n_batches)
-    starts = [
-        since * US
-        for batch, state, since, _ in machine.stays()
-        if state is State.FFN and batch == 0
-    ]
-    begin, end = sorted(starts)[SKIPPED], sorted(starts)[SKIPPED + SHOWN]
-    return begin, end - begin
+    starts: dict[int, float] = {}
+    for (n, i), end in machine.attn_end.items():
+        since = (end - machine.attn_s[n, i]) * US
+        starts[n] = min(since, starts.get(n, since))
+    return 0.0, starts[SHOWN * n_batches]
 
 
 def bars(n_batches: int) -> list[Bar]:
@@ -157,7 +154,7 @@ def shown() -> float:
 def _log() -> StepLog:
     drawn = [row for m in FLIGHTS for row in _drawn(m)]
     moments = {at for m in FLIGHTS for at in _moments(bars(m), window(m)[1])}
-    times = [at for at in sorted(moments) if FIRST < at < shown() - 1][::2]
+    times = [at for at in sorted(moments) if at < shown() - 1][::2]
     frames = tuple(
         Frame(" ".join(_said(m, at) for m in FLIGHTS), _waited(at), at=at)
         for at in [*times, shown() - 0.01]
@@ -248,7 +245,8 @@ def _waited(at: float) -> tuple[str, ...]:
     found = []
     for m in FLIGHTS:
         rows, until = bars(m), min(at, window(m)[1])
-        shares = [1 - busy(rows, lanes, until) for lanes in (range(ATTENTION), FFN)]
+        kinds = range(ATTENTION), FFN
+        shares = [max(0.0, 1 - busy(rows, lanes, until)) for lanes in kinds]
         words = zip(("Attention", "FFN"), shares, strict=True)
         found.append(", ".join(f"{name} {share:.0%}" for name, share in words))
     return tuple(found)

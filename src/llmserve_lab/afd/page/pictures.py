@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from llmserve_lab.afd import coupled, formulas
 from llmserve_lab.afd.experiments import paper_setup
-from llmserve_lab.afd.page import comparison, tables
-from llmserve_lab.afd.page.arrangements import WORD, by_night
+from llmserve_lab.afd.page import verdict
 from llmserve_lab.afd.page.panels import quiet
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.afd.simulation.ratio_sweep import MOST_RATIO
 from llmserve_lab.checks import whole
 from llmserve_lab.page.palette import (
     BLUE,
-    GREEN,
     GREY,
     SERIES,
     VERMILLION,
@@ -28,7 +26,6 @@ KINDS = ((4, 3), (14, 9))  # prompt and steps of two kinds of requests
 GPU, GPUS = "h100-sxm", 96
 TARGET = 0.05  # seconds per token
 TARGETS = tuple(ms / 1e3 for ms in range(30, 81, 2))
-NARROW_US = 30  # a narrower part has its number above it
 MANY = 4000  # draws of a bundle's loads
 
 
@@ -152,98 +149,54 @@ def slowest() -> StaticFigure:
     )
 
 
-def rates(overlap: coupled.Overlap) -> tuple[list[float], list[float]]:
-    """Tokens/s of a GPU at each target: of the best split, and of one group."""
-    found = [comparison.beside(GPU, each, overlap=overlap) for each in TARGETS]
-    splits = [each["split"] for each in found]
-    return splits, [max(each["one batch"], each["two halves"]) for each in found]
+@cache
+def leads(copies: coupled.Copies) -> tuple[list[float], list[float]]:
+    """The split's lead at each target, in per cent: by the group's rules, and free.
 
-
-def closest_s() -> float:
-    """Target at which the best split comes nearest to one group."""
-    splits, groups = (np.array(each) for each in rates("free"))
-    return TARGETS[int(np.argmax(splits / groups))]
+    Free is what :func:`verdict.freest` lets a split alone do.
+    """
+    asked: dict[str, Any] = {"copies": copies}
+    plain = [100 * verdict.as_is(GPU, each, **asked).lead for each in TARGETS]
+    free = [verdict.freest(GPU, each, **asked).lead for each in TARGETS]
+    return plain, [100 * each for each in free]
 
 
 @figure_style()
 def over_targets() -> StaticFigure:
-    """Tokens per second of a GPU over the target, with the error of the group's."""
+    """The split's lead over the target: a band for each way to send rows."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.1))
+    figure, axes = plt.subplots(figsize=(4.4, 2.2))
     ms = [1e3 * each for each in TARGETS]
-    splits, groups = (np.array(each) for each in rates("free"))
-    off = comparison.halves_band("free")
-    axes.plot(ms, splits, color=BLUE.light, linestyle="-")
-    axes.plot(ms, groups, color=GREEN.light, dashes=(4, 3))
-    low, high = (groups / (1 + error) for error in (off.high, off.low))
-    axes.fill_between(ms, low, high, color=GREEN.light, alpha=0.25, lw=0)
-    axes.text(70, groups[-1] - 370, "one group", color=GREEN.light, ha="center")
-    axes.text(70, splits[-1] - 330, "best split", color=BLUE.light, ha="center")
+    axes.axhline(0, color=GREY.light, lw=1.4)
+    axes.text(80, 1.2, "level with one group", color=GREY.light, ha="right")
+    for ink, copies, words, place in (
+        (BLUE, "expert", "a row 8 times", (66, -36)),
+        (VERMILLION, "node", "a row once to each node", (61, 8.5)),
+    ):
+        plain, free = leads(copies)
+        axes.fill_between(ms, plain, free, color=ink.light, alpha=0.3, lw=0)
+        axes.plot(ms, plain, color=ink.light, linestyle="-")
+        axes.plot(ms, free, color=ink.light, dashes=(4, 3))
+        axes.text(*place, words, color=ink.light, ha="center")
     axes.set_xlabel("target: ms per token")
-    axes.set_ylabel("tokens/s of a GPU")
-    axes.set_ylim(0, 3400)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.locator_params(axis="y", nbins=4)
-    axes.locator_params(axis="x", nbins=5)
+    axes.set_ylabel("lead of the best split")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0f}%")
+    axes.set_ylim(-42, 20)
+    axes.locator_params(axis="y", nbins=6)
+    axes.locator_params(axis="x", nbins=6)
     quiet(figure)
-    leads = splits / groups - 1
-    near = TARGETS.index(closest_s())
+    at = TARGETS.index(TARGET)
+    eight, once = ([each[at] for each in leads(way)] for way in ("expert", "node"))
     return StaticFigure.of(
         figure,
         name="afd.over-targets",
-        title="In the model the best split stays behind one group; at "
-        f"{ms[near]:.0f} ms the gap is smallest",
+        title="Behind, level or ahead: it depends on copies, layout and target",
         sentence=(
-            f"DeepSeek-V3 on {GPUS} H100, contexts of 4,096 tokens, overlap free. At "
-            f"{ms[near]:.0f} ms the split is {-leads[near]:.0%} behind; with less time "
-            "the group does best in one batch, with more in two halves. Band: how near "
-            "the model is to measured groups that it knew, not how far off it may be."
+            "Solid: the split has the group's loads and layout. Dashed: more even "
+            "loads, and each part where it does best. At 50 ms it is between "
+            f"{abs(eight[0]):.0f}% and {abs(eight[1]):.0f}% behind if rows are sent 8 "
+            f"times, and between {abs(once[0]):.0f}% behind and {once[1]:.0f}% ahead "
+            "if once to each node."
         ),
     )
-
-
-INKS = (BLUE, GREEN, VERMILLION, GREY, SERIES[3])
-
-
-@figure_style()
-def where_time_goes() -> StaticFigure:
-    """GPU time of a token by what it is spent on: one batch, two halves, split."""
-    from llmserve_lab.extras import pyplot as plt
-
-    account = tables.account(GPU, TARGET)
-    figure, axes = plt.subplots(figsize=(4.4, 2.4))
-    ways = ("group,\none batch", "group,\ntwo halves", "best split")
-    for y in range(len(ways)):
-        left = 0.0
-        for ink, (what, spent) in zip(INKS, account.items(), strict=True):
-            width = spent[y]
-            label = what if not y else None
-            axes.barh(y, width, left=left, height=0.66, color=ink.light, label=label)
-            if width > NARROW_US:
-                axes.text(left + width / 2, y, f"{width:.0f}", **WORD)
-            elif width > 1:  # two of them side by side, their numbers apart
-                first = ink is INKS[2]
-                at, side = (left + width - 2, "right") if first else (left + 6, "left")
-                look: dict[str, Any] = {"color": ink.light, "ha": side, "size": 9}
-                axes.text(at, y + 0.64, f"{width:.0f}", **look)
-            left += width
-        axes.text(left + 6, y, f"{left:.0f}", va="center", fontsize=10)
-    axes.set_yticks(range(len(ways)), ways)
-    axes.set_xlim(0, 1.13 * max(map(sum, zip(*account.values(), strict=True))))
-    axes.set_ylim(len(ways) - 0.12, -0.45)
-    axes.set_xlabel("GPU time of one token (µs)")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, fontsize=9.5)
-    axes.grid(visible=False)
-    quiet(figure)
-    drawn = StaticFigure.of(
-        figure,
-        name="afd.where-time-goes",
-        title="The split hides the network, but its kinds of GPU wait for each other",
-        sentence=(
-            f"DeepSeek-V3 on {GPUS} H100 at 50 ms per token, overlap free. The number "
-            "behind each bar is its sum; a million over it is the rate of a GPU in "
-            "tokens per second."
-        ),
-    )
-    return replace(drawn, svg=by_night(drawn.svg))

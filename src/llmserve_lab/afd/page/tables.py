@@ -151,6 +151,18 @@ def account(gpu: str, tpot_s: float) -> dict[str, tuple[float, float, float]]:
     return dict(zip(SPENT, zip(*found, strict=True), strict=True))
 
 
+def account_table(gpu: str = DEVICES[0]) -> Table:
+    """Table of the GPU time of one token, by what it is spent on."""
+    spent = account(gpu, TIGHT_S)
+    totals = map(sum, zip(*spent.values(), strict=True))
+    rows = [
+        (what, *(f"{each:.0f}" for each in row))
+        for what, row in (*spent.items(), ("sum", totals))
+    ]
+    columns = ("µs", "group, one batch", "group, two halves", "best split")
+    return Table("GPU time of one token at 50 ms", columns, rows, band=NEVER)
+
+
 def _group_account(gpu: str, tpot_s: float, *, halves: bool) -> tuple[float, ...]:
     """Of one group: each part of a batch, over the requests of a batch."""
     one = coupled.arranged(gpu, GPUS, tpot_s, halves=halves, copies=COPIES)

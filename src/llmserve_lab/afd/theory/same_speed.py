@@ -7,7 +7,7 @@ requests as fill that time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -132,45 +132,57 @@ def wide_group(
 class ByChip:
     """Tokens per cycle and chip at the same turn, of a split and of a wide group.
 
-    ``chips``: of all machines together.
+    ``chips``: of all machines together; ``turn``: cycles of a layer for a request.
     """
 
     chips: int
+    turn: float
     split: float
-    group: float
+    group: WideGroup
+
+    @property
+    def lead(self) -> float:
+        """How much more the split makes, at the same turn."""
+        return self.split / self.group.rate - 1
 
 
-def by_chip(ffn_chips: int, *, ratio: int = 8) -> ByChip:
+def by_chip(ffn_chips: int, *, ratio: int = 8, equal: bool = True) -> ByChip:
     """The bundle if an Attention machine is one chip and the FFN machine several.
 
     A machine of the group is then one chip, which computes and reads experts as many
-    times as slowly as the FFN machine. No load is late.
+    times as slowly as the FFN machine. ``equal``: loads are, so that none is late, on
+    either side.
     """
     whole(ffn_chips=ffn_chips)
-    found = same_speed(2, ratio=ratio, price=1 / ffn_chips)
+    found = same_speed(2, ratio=ratio, price=1 / ffn_chips, equal=equal)
     chips, times = ratio + ffn_chips, float(ffn_chips)
-    group = wide_group(found.turn, chips, ffn_slower=times, read_slower=times)
-    return ByChip(chips, found.split / ffn_chips, group.rate)
+    make = wide_group if equal else late_group
+    group = make(found.turn, chips, ffn_slower=times, read_slower=times)
+    return ByChip(chips, found.turn, found.split / ffn_chips, group)
 
 
-def late_group(turn: float, n_machines: int) -> float:
-    """Tokens per cycle and machine of a wide group whose machines are late, too.
+def late_group(
+    turn: float, n_machines: int, *, ffn_slower: float = 1.0, read_slower: float = 1.0
+) -> WideGroup:
+    """A wide group whose machines are late, too.
 
     One that is late with a half computes the other half meanwhile, so what counts is
     the mean over both halves on the slowest machine: the pace, as with the bundle's.
-    The wire is taken to be hidden, and loads to be normal.
+    The wire is taken to be hidden, and loads to be normal. The rest is as in
+    :func:`wide_group`.
 
     Raises:
         ValueError: the fixed costs alone take as long as the turn.
     """
-    slot, group = paper_setup.law().slot(), wide_group(turn, n_machines)
-    bundle = paper_setup.made(1)
-    each = (bundle.attn.slope * slot.theta + bundle.ffn.slope) / CYCLE_S
+    group = wide_group(turn, n_machines, ffn_slower=ffn_slower, read_slower=read_slower)
+    bundle, slot = paper_setup.made(1), paper_setup.law().slot()
+    each = bundle.attn.slope * slot.theta + ffn_slower * bundle.ffn.slope
+    each /= CYCLE_S
     late = bundle.attn.slope * slot.variance**0.5 / CYCLE_S * slowest_of(n_machines)
     # turn = 2 fixed + each B + late √B
     left = turn - 2 * group.fixed
     root = (-late + (late**2 + 4 * each * left) ** 0.5) / (2 * each)
-    return float(root**2 / turn)
+    return replace(group, requests=float(root**2), rate=float(root**2 / turn))
 
 
 def copies_away(n_machines: int) -> float:

@@ -47,3 +47,39 @@ XDEEPSERVE = Cited(
     "was apart from the experts there is not said",
 )
 XDEEPSERVE_CHIPS = Cited(384.0, "dimensionless", "datasheet", XDEEPSERVE_PAPER)
+
+# Rates of a chip of DeepSeek-V3.2: by the tokens of a request's prompt, of one group of
+# 64 dies, of 48 and 16, and of 64 and 16. In the text of the recipe, not of its charts.
+ASCEND_RECIPE = (
+    "vLLM's afd-plugin, recipe DeepSeek-V3.2 with CAMP2pAFDConnector, pull request 67"
+)
+ASCEND_HOW = "of a die of Ascend 910C; loads made even, TPOT not reported"
+
+
+def _of_die(rate: float, how: str) -> Cited:
+    return Cited(rate, "token/s", "measured", ASCEND_RECIPE, f"{how}; {ASCEND_HOW}")
+
+
+ASCEND = {
+    (16, "EP64"): _of_die(232.6, "one group, a batch of 16 on each die"),
+    (16, "48A–16F"): _of_die(220.3, "a batch of 28 on each of 48"),
+    (16, "64A–16F"): _of_die(258.9, "a batch of 28 on each of 64"),
+    (32, "EP64"): _of_die(168.2, "one group, a batch of 8 on each die"),
+    (32, "48A–16F"): _of_die(151.4, "a batch of 14 on each of 48"),
+    (32, "64A–16F"): _of_die(183.3, "a batch of 14 on each of 64"),
+}
+QWEN_THREAD = "vLLM's afd-plugin, pull request 274, comment of 27 August 2026"
+QWEN_HOW = "Qwen3.5-122B in BF16 on the same eight GPUs over PCIe, mean of five runs"
+QWEN = {
+    name: Cited(rate, "token/s", "measured", QWEN_THREAD, f"of all GPUs; {QWEN_HOW}")
+    for name, rate in (("EP8", 307.80), ("4A–4F", 310.98))
+}
+QWEN_TPOT = {
+    name: Cited(took, "s", "measured", QWEN_THREAD, QWEN_HOW)
+    for name, took in (("EP8", 0.10013), ("4A–4F", 0.09888))
+}
+QWEN_TTFT = {
+    name: Cited(took, "s", "measured", QWEN_THREAD, QWEN_HOW)
+    for name, took in (("EP8", 0.37129), ("4A–4F", 0.40424))
+}
+QWEN_GPUS = 8
