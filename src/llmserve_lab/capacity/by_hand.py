@@ -127,34 +127,27 @@ def table(rate: float) -> Table:
     found = []
     for device in DEVICES:
         one = times_of(device)
-        many = one.replicas(rate, LEVEL.tpot_s)
+        many = int(f.N_REPLICAS(peak_rate=rate, replica_rate=nine_in_ten_rate(one)))
         found.append((many * hourly(device), many, one))
     rows = [
         (
             short(one.device),
             *(f"{1e3 * s:.1f}" for s in (one.fixed_s, one.prompt_s, one.answer_s)),
-            f"{room(one.device):,}",
             f"{one.rate(LEVEL.tpot_s):.1f}",
+            f"{over_mean(one.device):.2f}",
             f"{nine_in_ten_rate(one):.1f}",
+            f"{engine_rate(one.device):.1f}",
             f"{many}",
             f"{usd:.2f}",
         )
         for usd, many, one in sorted(found, key=lambda each: each[0])
     ]
-    columns = (
-        "GPU",
-        "fixed, ms",
-        "prompt, ms",
-        "answer, ms",
-        "fit",
-        "mean, /s",
-        "nine in ten, /s",
-        "GPUs",
-        "$/hour",
-    )
+    times = ("fixed, ms", "prompt, ms", "answer, ms")
+    rates = ("mean, /s", "p90 / mean", "p90, /s", "engine, /s")
+    columns = ("GPU", *times, *rates, "GPUs", "$/hour")
     caption = (
-        f"By hand for {rate:.0f} requests/s, cheapest first: times, requests that fit "
-        "into memory, requests/s of one GPU if the mean TPOT keeps the target and if "
-        "that of nine in ten does, GPUs and price by the mean"
+        f"By hand for {rate:.0f} requests/s, cheapest first: times; requests/s of one "
+        "GPU if the mean TPOT keeps the target, and if its p90 does; beside it the "
+        "simulated goodput; GPUs and price by the p90"
     )
     return Table(caption, columns, rows, band=UNSEEN)
