@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.capacity import day, runs, triangle
-from llmserve_lab.capacity.page import charts, minutes, search_map, stills
-from llmserve_lab.capacity.search import GOOD
-from llmserve_lab.capacity.tables import short
-from llmserve_lab.catalog.data import prices
+from llmserve_lab.capacity.page import charts, minutes, stills
 from llmserve_lab.disaggregation.goodput import ENOUGH
 from llmserve_lab.page.live.readout import Verdict
 from llmserve_lab.page.step.figure import StepLog
@@ -45,13 +42,11 @@ def test_every_counter_and_sentence_of_a_minute_is_that_of_its_run() -> None:
         missed = 0
         for at, frame in enumerate(log.frames):
             missed += run.missed[at]
-            paid_h = sum(run.ready[: at + 1] + run.starting[: at + 1]) / 60
             want = {
                 "replicas that serve": run.ready[at],
                 "replicas that start": run.starting[at],
                 "requests that wait for a slot": run.waiting[at],
                 "late so far": missed,
-                "GPU-hours paid so far": paid_h,
             }
             assert labels == [*want] and frame.at == at + 1
             for counted, value in zip(frame.counters, want.values(), strict=True):
@@ -230,42 +225,6 @@ def test_words_behind_a_bar_of_signals_are_its_share_and_its_gpu_hours() -> None
         share, hours = numbers(said)
         assert share == pytest.approx(100 * (1 - run.kept), abs=0.51)
         assert hours == pytest.approx(run.gpu_h, abs=0.051)
-
-
-FATES = {  # how the legend calls a fate, and what is true of a candidate that has it
-    "ruled out by arithmetic": ("does not fit", "too much work"),
-    "keeps the promise": GOOD,
-    "not cheaper": ("cannot be cheaper",),
-    "run, fails": ("stopped: fails", "fails"),
-    "fewer than one that fails": ("more replicas failed",),
-}
-
-
-def test_a_cell_of_the_search_has_its_price_and_the_ink_of_its_fate() -> None:
-    """Rows by kind, columns by replicas; none that was run or is grey is cheaper."""
-    (panel,) = drawn.panels(search_map.fates)
-    legend = panel.get_legend()
-    inks = {seen._name(h.get_facecolor()): t.get_text() for h, t in
-            zip(legend.get_patches(), legend.get_texts(), strict=True)}  # fmt: skip
-    found = runs.searched()
-    kinds = [label.get_text() for label in panel.get_yticklabels()]
-    shown = {}
-    for each, fate in found.fates.items():
-        kind = f"{short(each.device)} × {each.tp}"
-        if each.rows == triangle.ROWS:
-            shown[each.replicas, kinds.index(kind)] = (each, fate)
-    for cell, text in zip(panel.patches, panel.texts, strict=True):
-        at = (round(cell.get_x() + 0.48), round(cell.get_y() + 0.45))
-        assert text.get_position() == at
-        each, fate = shown[at]
-        assert fate in FATES[inks[seen._name(cell.get_facecolor())]], at
-        hourly = each.tp * each.replicas * float(prices.HOURLY[each.device])
-        assert agrees(text.get_text(), hourly)
-        assert (text.get_weight() == "bold") == (each == found.best)
-    said = numbers(search_map.fates().sentence)
-    ran = sum(fate in (*FATES["keeps the promise"], *FATES["run, fails"][:1])
-              for _, fate in shown.values())  # fmt: skip
-    assert said == [len(shown), triangle.ROWS, ran]
 
 
 def test_every_ink_of_the_triangle_is_of_a_name_of_its_legend() -> None:

@@ -101,11 +101,6 @@ def engine_rate(device: str) -> float:
     return goodput(points(device=device), LEVEL.ttft_s, LEVEL.tpot_s)
 
 
-def both_rates(device: str) -> tuple[float, float]:
-    """Requests per second of a GPU in the engine and by the sum."""
-    return engine_rate(device), times_of(device).rate(LEVEL.tpot_s)
-
-
 def rent(device: str, rate: float, off: float = 0.0) -> float:
     """Dollars an hour for a rate, if the engine's goodputs are off by a share."""
     one = real(round(engine_rate(device), 1), off)

@@ -102,4 +102,4 @@ def triangle() -> Any:
         .mark_text(align="left", dx=8, dy=-9, fontWeight="bold", fontSize=13)
         .encode(x=x, y=y, text="said:N")
     )
-    return alt.layer(line, dots, words, *target, *served, good, height=340)
+    return alt.layer(line, dots, words, *target, *served, good, height=300)

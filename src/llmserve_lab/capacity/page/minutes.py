@@ -66,25 +66,17 @@ def burst_by_minute() -> StepFigure:
             Counter("replicas that start"),
             Counter("requests that wait for a slot"),
             Counter("late so far"),
-            Counter("GPU-hours paid so far"),
         ),
     )
 
 
 def _log(run: Stored) -> StepLog:
     arrived = [int(each) for each in per_bin(burst())]
-    frames, paid = [], 0.0
+    frames = []
     for at in range(LAST):
         serves, starts = run.ready[at], run.starting[at]
-        paid += (serves + starts) * WINDOW_S
         late = sum(run.missed[: at + 1])
-        counters = (
-            serves,
-            starts,
-            f"{run.waiting[at]:,}",
-            f"{late:,}",
-            f"{paid / 3600:.2f}",
-        )
+        counters = (serves, starts, f"{run.waiting[at]:,}", f"{late:,}")
         frames.append(Frame(_said(at, arrived, run), counters, at=float(at + 1)))
     tables = {
         "rates": [_rate(at, arrived) for at in range(0, LAST, 2)],
