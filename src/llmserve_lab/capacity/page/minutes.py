@@ -50,7 +50,7 @@ def burst_by_minute() -> StepFigure:
                 Cells(table="runs", x2="x2", text="text", grows=True),
                 Cells(table="late", x2="x2", text="text", opacity="faint"),
             ),
-            height=300,
+            height=260,
         ),
         logs=logs,
         start=LAST - 1,

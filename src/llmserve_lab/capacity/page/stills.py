@@ -32,7 +32,7 @@ def kept(demand: MeanLengths = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> Static
     """Share of requests that keep each target, and both, against the rate."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 2.55))
+    figure, axes = plt.subplots(figsize=(4.7, 2.35))
     found = points(MODEL, DEVICE, demand)
     key_of("tpot_s", tpot_s, TPOTS_S)
     i, j = TTFTS_S.index(LEVEL.ttft_s), TPOTS_S.index(tpot_s)
@@ -170,7 +170,7 @@ def signals() -> StaticFigure:
     """Requests that miss a target in the burst, by what the autoscaler watches."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 2.7))
+    figure, axes = plt.subplots(figsize=(4.7, 2.5))
     names = sorted(
         runs.policies(runs.SLOW_S), key=lambda each: runs.scaled_run(each).kept
     )
