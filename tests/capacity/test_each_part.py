@@ -16,10 +16,10 @@ from tests.page import drawn, seen
 
 BURST = "capacity.burst_by_minute"
 WATCHED = {  # how a log is called: what the autoscaler looks at, and its cold start
-    "in flight, slow start": ("requests in flight", runs.SLOW_S),
-    "in flight, fast start": ("requests in flight", runs.FAST_S),
-    "queue, slow start": ("waiting requests", runs.SLOW_S),
-    "KV 80%, slow start": ("KV cache in use, 80%", runs.SLOW_S),
+    "in flight, slow": ("requests in flight", runs.SLOW_S),
+    "in flight, fast": ("requests in flight", runs.FAST_S),
+    "queue, slow": ("waiting requests", runs.SLOW_S),
+    "KV 80%, slow": ("KV cache in use, 80%", runs.SLOW_S),
 }
 
 

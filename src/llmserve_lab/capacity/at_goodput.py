@@ -190,8 +190,7 @@ def table() -> Table:
     times = ("mean TPOT, ms", "p90 TPOT, ms", "p90 / mean", "mean latency, s")
     columns = ("requests/s", *times, "in flight", "in time")
     caption = (
-        "One H100 by rate of arrivals (usual requests): TPOT, latency from arrival to "
-        "last token, requests in flight on average, share in time"
+        "One H100 by rate of arrivals (usual requests; latency: arrival to last token)"
     )
     return Table(caption, columns, rows, band=tables.UNSEEN)
 

@@ -23,10 +23,10 @@ from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 QUEUE, KV = "waiting requests, 5 a replica", "KV cache in use, 80%"
 FLIGHT = "requests in flight, 35 a replica"
 SHOWN = {
-    "in flight, slow start": (FLIGHT, SLOW_S),
-    "in flight, fast start": (FLIGHT, FAST_S),
-    "queue, slow start": (QUEUE, SLOW_S),
-    "KV 80%, slow start": (KV, SLOW_S),
+    "in flight, slow": (FLIGHT, SLOW_S),
+    "in flight, fast": (FLIGHT, FAST_S),
+    "queue, slow": (QUEUE, SLOW_S),
+    "KV 80%, slow": (KV, SLOW_S),
 }
 ARRIVE, MISS = "arrive /s", "late %"
 REPLICAS = tuple(f"replica {place}" for place in range(1, MOST + 1))
