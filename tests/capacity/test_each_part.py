@@ -147,7 +147,10 @@ def test_a_dot_of_the_triangle_stands_at_its_tail_and_its_cost() -> None:
         for dot, value in zip(dots, at, strict=True):
             share = (value - at[ends[0]]) / (at[ends[1]] - at[ends[0]])
             assert dot[side] == pytest.approx(low + share * (high - low), abs=1.0)
-    said = [t for t in drawn.texts(figure) if t.endswith("/s")]
+    texts = [t for t in drawn.texts(figure) if t.endswith("/s")]
+    said = [t for t in texts if not t.startswith("goodput")]
+    (named,) = (t.split()[1] for t in texts if t not in said)
+    assert agrees(named[:-2], triangle.goodput(triangle.points(), 0.5, 0.02))
     assert said and all(
         any(agrees(text[:-2], p.per_s) for p in found[::3]) for text in said
     )

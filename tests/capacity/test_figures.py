@@ -75,7 +75,7 @@ def test_a_step_log_sums_to_the_stored_run() -> None:
         run, log = runs.scaled_run(*which), figure.logs[name]
         assert len(log.frames) == minutes.LAST
         late = sum(run.missed[: minutes.LAST])
-        assert log.frames[-1].counters[2] == f"{late:,}"
+        assert log.frames[-1].counters[3] == f"{late:,}"
         spans = [row for row in log.tables["runs"] if row["ink"] == "new"]
         total = sum(row["x2"] - row["x"] for row in spans)
         assert total == sum(run.ready[: minutes.LAST])
@@ -125,7 +125,7 @@ def test_a_bar_has_the_ink_of_its_cold_start() -> None:
     (panel,) = drawn.panels(stills.signals)
     inks = drawn.inks(panel)
     names = [label.get_text() for label in panel.get_yticklabels()]
-    for words, cold_s in (("cold start 180 s", 180.0), ("30 s", 30.0)):
+    for words, cold_s in (("cold start 180 s", 180.0), ("cold start 30 s", 30.0)):
         found = {
             names[round(bar.get_y() + bar.get_height() / 2)]: bar.get_width()
             for bar in panel.patches
