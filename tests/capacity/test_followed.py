@@ -78,7 +78,7 @@ def test_each_column_of_the_margins() -> None:
     for row, off in zip(rows(margins.table(OWN)), offs, strict=True):
         rate = float(row["goodput"])
         assert rate == pytest.approx(OWN / off, abs=0.006)
-        assert agrees(row["40 / goodput"], day.HIGHEST / rate)
+        assert agrees(row["40 over it"], day.HIGHEST / rate)
         bare = int(row["replicas, one spare"]) - 1
         assert (bare - 1) * rate < day.HIGHEST <= bare * rate
         assert agrees(row["$/month"], (bare + 1) * 720 * H100)
@@ -86,7 +86,7 @@ def test_each_column_of_the_margins() -> None:
 
 def test_one_percent_of_goodput_buys_a_replica() -> None:
     cautious = margins.compared(OWN)[0]
-    more = margins.planned(1.0101 * cautious.per_s, 0.0)
+    more = margins.planned(1.0101 * cautious.goodput, 0.0)
     assert more.replicas == cautious.replicas - 1
 
 

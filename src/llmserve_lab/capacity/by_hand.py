@@ -112,7 +112,7 @@ def over_mean(device: str) -> float:
     return float(recorded()["levers"]["p90 over mean"][device])
 
 
-def nine_in_ten_rate(one: RequestTimes) -> float:
+def p90_rate(one: RequestTimes) -> float:
     """Requests per second with the TPOT of nine in ten, not the mean, at the target."""
     return one.rate(LEVEL.tpot_s / over_mean(one.device))
 
@@ -122,7 +122,7 @@ def table(rate: float) -> Table:
     found = []
     for device in DEVICES:
         one = times_of(device)
-        many = int(f.N_REPLICAS(peak_rate=rate, replica_rate=nine_in_ten_rate(one)))
+        many = int(f.N_REPLICAS(peak_rate=rate, replica_rate=p90_rate(one)))
         found.append((many * hourly(device), many, one))
     rows = [
         (
@@ -130,7 +130,7 @@ def table(rate: float) -> Table:
             *(f"{1e3 * s:.1f}" for s in (one.fixed_s, one.prompt_s, one.answer_s)),
             f"{one.rate(LEVEL.tpot_s):.1f}",
             f"{over_mean(one.device):.2f}",
-            f"{nine_in_ten_rate(one):.1f}",
+            f"{p90_rate(one):.1f}",
             f"{engine_rate(one.device):.1f}",
             f"{many}",
             f"{usd:.2f}",
@@ -138,7 +138,7 @@ def table(rate: float) -> Table:
         for usd, many, one in sorted(found, key=lambda each: each[0])
     ]
     times = ("fixed, ms", "prompt, ms", "answer, ms")
-    rates = ("mean, /s", "p90 / mean", "p90, /s", "engine, /s")
+    rates = ("mean, /s", "over mean", "p90, /s", "engine, /s")
     columns = ("GPU", *times, *rates, "GPUs", "$/hour")
     caption = (
         f"By hand for {rate:.0f} requests/s, cheapest first: times; requests/s of one "

@@ -13,7 +13,7 @@ from typing import Any
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity import datasheet
-from llmserve_lab.capacity.by_hand import RequestTimes, nine_in_ten_rate
+from llmserve_lab.capacity.by_hand import RequestTimes, p90_rate
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.deployment import hourly
 from llmserve_lab.capacity.measured import real
@@ -108,7 +108,7 @@ def cached_gain(share: float = CACHED) -> float:
 def scaled_rate(arithmetic: float, memory: float) -> float:
     """The sum by hand for an H100 with shorter parts, p90 at the target."""
     by = [each.scaled((arithmetic, memory)) for each in datasheet.parts()]
-    return nine_in_ten_rate(RequestTimes(running_example.DEVICE, *by))
+    return p90_rate(RequestTimes(running_example.DEVICE, *by))
 
 
 @dataclass(frozen=True)

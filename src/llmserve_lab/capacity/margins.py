@@ -24,11 +24,11 @@ class Margin:
     """A plan for the day's peak, if the simulated rate is off by a share."""
 
     off: float
-    per_s: float
+    goodput: float
     replicas: int
 
     @property
-    def usd(self) -> float:
+    def month_usd(self) -> float:
         """Dollars of a month, the spare included."""
         return self.replicas * MONTH_H * float(HOURLY["h100-sxm"])
 
@@ -53,14 +53,14 @@ def table(goodput: float) -> Table:
     rows = [
         (
             _said(each.off),
-            f"{each.per_s:.2f}",
-            f"{HIGHEST / each.per_s:.2f}",
+            f"{each.goodput:.2f}",
+            f"{HIGHEST / each.goodput:.2f}",
             f"{each.replicas}",
-            f"{each.usd:,.0f}",
+            f"{each.month_usd:,.0f}",
         )
         for each in compared(goodput)
     ]
-    peak = f"{HIGHEST:.0f} / goodput"
+    peak = f"{HIGHEST:.0f} over it"
     columns = ("simulated rates are", "goodput", peak, "replicas, one spare", "$/month")
     caption = (
         "The plan by how far the simulator is off: goodput of one H100 for the "
