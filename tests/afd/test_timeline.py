@@ -22,7 +22,7 @@ def ends(copies: coupled.Copies, ms: int) -> tuple[float, float]:
         one_sided.best_one_sided(
             H100, GPUS, tpot_s, busiest=None, shared=shared, outer="FFN", copies=copies
         ).gpu_tokens_per_s(tpot_s)
-        for shared in ("rides along", "attention")  # type: ignore[arg-type]
+        for shared in ("rides along", "attention")
     )
     return 100 * (plain / group - 1), 100 * (free / group - 1)
 

@@ -188,7 +188,7 @@ def test_the_freest_split_is_the_best_of_all_that_it_may_do() -> None:
                 made = OneSided(
                     gpu=H100, n_attn=96 - n_ffn, n_ffn=n_ffn, n_batches=m, off=off,
                     copies=copies, busiest=busiest, shared=shared, outer="FFN",
-                )  # type: ignore[arg-type]  # fmt: skip
+                )  # fmt: skip
                 if made.fits:
                     rates.append(made.gpu_tokens_per_s(TIGHT))
         found = verdict.freest(copies=copies, off=off)

@@ -1,4 +1,4 @@
-"""Requests under way at a rate in other draws, by which a typed target is tested."""
+"""Requests in flight at a rate in other draws, by which a typed target is tested."""
 
 from llmserve_lab.capacity.triangle import LOADS, pool, served
 

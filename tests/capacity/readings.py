@@ -66,7 +66,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "work off 20 requests per second",
         "suddenly 30 arrive",
         "serve 120 s later",
-        "How many more requests are under way",
+        "How many more requests are in flight",
     ),
     "capacity.apart": (
         "costs 2.5 dollars an hour",
@@ -78,5 +78,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 RIGHT: dict[str, str] = {
     "capacity.predict-cap": "fewer",
     "capacity.predict-fuller": "the output token",
-    "capacity.predict-signal": "requests under way",
+    "capacity.predict-signal": "requests in flight",
 }

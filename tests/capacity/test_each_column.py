@@ -31,7 +31,7 @@ def test_each_column_of_prices_and_gpus_is_that_of_the_catalog() -> None:
         gpu = catalog.accelerator(key)
         want = {
             "sold as, GB": float(gpu.hbm_bytes) / 1e9,
-            "found, GB": float(gpu.usable_bytes or gpu.hbm_bytes) / 1e9,
+            "found, GiB": float(gpu.usable_bytes or gpu.hbm_bytes) / 2**30,
             "TB/s": float(gpu.hbm_bw) / 1e12,
             "TFLOP/s, 16 bits": float(gpu.peak_flops["bf16"]) / 1e12,
             "$/hour": float(price),
@@ -142,17 +142,15 @@ def test_each_column_of_the_sum_by_hand() -> None:
         assert rate == pytest.approx(
             (1 - fixed / 20) / (prompt + answer) * 1e3, rel=0.02
         )
-        assert int(row["GPUs"]) == ceil(day.HIGHEST / rate)
         bill = int(row["GPUs"]) * float(prices.HOURLY[key])
         assert float(row["$/hour"]) == pytest.approx(bill)
-        left, each = (
-            0.9 * cost.hbm_bytes - cost.weight_bytes,
-            1200 * cost.kv_bytes_per_token + 39 * 128_256,  # a slot's working space
-        )
-        assert numbers(row["fit"])[0] == pytest.approx(left / each, rel=0.01)
-        aim = 20 / recorded()["levers"]["p90 over mean"][key]
-        most = (1 - fixed / aim) / (prompt + answer) * 1e3
-        assert float(row["nine in ten, /s"]) == pytest.approx(most, rel=0.02)
+        over = recorded()["levers"]["p90 over mean"][key]
+        assert agrees(row["over mean"], over)
+        most = (1 - fixed * over / 20) / (prompt + answer) * 1e3
+        assert float(row["p90, /s"]) == pytest.approx(most, rel=0.02)
+        assert int(row["GPUs"]) == ceil(day.HIGHEST / float(row["p90, /s"]))
+        found = triangle.goodput(triangle.points(device=key), 0.5, 0.02)
+        assert agrees(row["engine, /s"], found)
 
 
 def test_each_column_of_the_price_with_and_without_the_launches_of_prompts() -> None:
@@ -161,14 +159,13 @@ def test_each_column_of_the_price_with_and_without_the_launches_of_prompts() -> 
     assert {row["GPU"] for row in shown} == {*keys}
     for row in shown:
         key = keys[row["GPU"]]
-        found = triangle.goodput(triangle.points(device=key), 0.5, 0.02)
-        assert agrees(row["waits, /s"], found)
-        assert agrees(row["hidden, /s"], recorded()["levers"]["unwaited"][key])
+        assert agrees(row["waits, /s"], recorded()["own"]["waits"][key])
+        assert agrees(row["hidden, /s"], recorded()["own"]["hidden"][key])
         for head, gpus, usd in (
             ("waits, /s", "GPUs", "$/hour"),
             ("hidden, /s", "so GPUs", "so $"),
         ):
-            assert int(row[gpus]) == ceil(day.HIGHEST / float(row[head]))
+            assert int(row[gpus]) == ceil(day.HIGHEST / float(row[head])) + 1  # a spare
             bill = int(row[gpus]) * float(prices.HOURLY[key])
             assert float(row[usd]) == pytest.approx(bill)
     bills = [float(row["$/hour"]) for row in shown]

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.capacity import day, runs, triangle
-from llmserve_lab.capacity.page import charts, minutes, search_map, stills
-from llmserve_lab.capacity.search import GOOD
-from llmserve_lab.capacity.tables import short
-from llmserve_lab.catalog.data import prices
+from llmserve_lab.capacity.page import charts, minutes, stills
 from llmserve_lab.disaggregation.goodput import ENOUGH
 from llmserve_lab.page.live.readout import Verdict
 from llmserve_lab.page.step.figure import StepLog
@@ -19,10 +16,10 @@ from tests.page import drawn, seen
 
 BURST = "capacity.burst_by_minute"
 WATCHED = {  # how a log is called: what the autoscaler looks at, and its cold start
-    "under way, slow start": ("requests under way", runs.SLOW_S),
-    "under way, fast start": ("requests under way", runs.FAST_S),
-    "queue, slow start": ("waiting requests", runs.SLOW_S),
-    "KV 80%, slow start": ("KV cache in use, 80%", runs.SLOW_S),
+    "in flight, slow": ("requests in flight", runs.SLOW_S),
+    "in flight, fast": ("requests in flight", runs.FAST_S),
+    "queue, slow": ("waiting requests", runs.SLOW_S),
+    "KV 80%, slow": ("KV cache in use, 80%", runs.SLOW_S),
 }
 
 
@@ -45,12 +42,11 @@ def test_every_counter_and_sentence_of_a_minute_is_that_of_its_run() -> None:
         missed = 0
         for at, frame in enumerate(log.frames):
             missed += run.missed[at]
-            paid_h = sum(run.ready[: at + 1] + run.starting[: at + 1]) / 60
             want = {
                 "replicas that serve": run.ready[at],
                 "replicas that start": run.starting[at],
-                "missed a target so far": missed,
-                "GPU-hours paid so far": paid_h,
+                "requests that wait for a slot": run.waiting[at],
+                "late so far": missed,
             }
             assert labels == [*want] and frame.at == at + 1
             for counted, value in zip(frame.counters, want.values(), strict=True):
@@ -63,13 +59,13 @@ def test_every_counter_and_sentence_of_a_minute_is_that_of_its_run() -> None:
 
 
 def test_a_cell_of_two_minutes_has_their_arrivals_or_their_share_that_missed() -> None:
-    """Seen when both are over; blue in the lane of arrivals, the rest in the last."""
+    """Seen from the first on; blue in the lane of arrivals, the rest in the last."""
     inks = {what.split(":")[0]: ink for ink, what in step(BURST).legend.items()}
     arrived = [each.arrival_s for each in runs.burst()]
     for log, run in logs():
         cells = {
             "rates": ("arrive /s", inks["requests that arrive per second"]),
-            "late": ("missed %", inks["percent of the requests that miss a target"]),
+            "late": ("late %", inks["percent of the requests that miss a target"]),
         }
         assert set(log.tables) == {*cells, "runs"}  # fmt: skip
         for table, (lane, ink) in cells.items():
@@ -80,7 +76,7 @@ def test_a_cell_of_two_minutes_has_their_arrivals_or_their_share_that_missed() -
                          "late": 100 * late / here}[table]  # fmt: skip
                 assert (row["y"], row["ink"]) == (lane, ink)
                 assert float(row["text"]) == pytest.approx(whole, abs=0.51)
-                assert row["since"] == row["x2"] - 1
+                assert row["since"] == row["x"]
         for at in range(minutes.LAST):
             bars = [r for r in log.tables["runs"] if r["x"] <= at < r["x2"]]
             serve = [r["y"] for r in bars if r["ink"] == inks["replica that serves"]]
@@ -151,7 +147,10 @@ def test_a_dot_of_the_triangle_stands_at_its_tail_and_its_cost() -> None:
         for dot, value in zip(dots, at, strict=True):
             share = (value - at[ends[0]]) / (at[ends[1]] - at[ends[0]])
             assert dot[side] == pytest.approx(low + share * (high - low), abs=1.0)
-    said = [t for t in drawn.texts(figure) if t.endswith("/s")]
+    texts = [t for t in drawn.texts(figure) if t.endswith("/s")]
+    said = [t for t in texts if not t.startswith("goodput")]
+    (named,) = (t.split()[1] for t in texts if t not in said)
+    assert agrees(named[:-2], triangle.goodput(triangle.points(), 0.5, 0.02))
     assert said and all(
         any(agrees(text[:-2], p.per_s) for p in found[::3]) for text in said
     )
@@ -229,42 +228,6 @@ def test_words_behind_a_bar_of_signals_are_its_share_and_its_gpu_hours() -> None
         share, hours = numbers(said)
         assert share == pytest.approx(100 * (1 - run.kept), abs=0.51)
         assert hours == pytest.approx(run.gpu_h, abs=0.051)
-
-
-FATES = {  # how the legend calls a fate, and what is true of a candidate that has it
-    "ruled out by arithmetic": ("does not fit", "too much work"),
-    "keeps the promise": GOOD,
-    "not cheaper": ("cannot be cheaper",),
-    "run, fails": ("stopped: fails", "fails"),
-    "fewer than one that fails": ("more replicas failed",),
-}
-
-
-def test_a_cell_of_the_search_has_its_price_and_the_ink_of_its_fate() -> None:
-    """Rows by kind, columns by replicas; none that was run or is grey is cheaper."""
-    (panel,) = drawn.panels(search_map.fates)
-    legend = panel.get_legend()
-    inks = {seen._name(h.get_facecolor()): t.get_text() for h, t in
-            zip(legend.get_patches(), legend.get_texts(), strict=True)}  # fmt: skip
-    found = runs.searched()
-    kinds = [label.get_text() for label in panel.get_yticklabels()]
-    shown = {}
-    for each, fate in found.fates.items():
-        kind = f"{short(each.device)} × {each.tp}"
-        if each.rows == triangle.ROWS:
-            shown[each.replicas, kinds.index(kind)] = (each, fate)
-    for cell, text in zip(panel.patches, panel.texts, strict=True):
-        at = (round(cell.get_x() + 0.48), round(cell.get_y() + 0.45))
-        assert text.get_position() == at
-        each, fate = shown[at]
-        assert fate in FATES[inks[seen._name(cell.get_facecolor())]], at
-        hourly = each.tp * each.replicas * float(prices.HOURLY[each.device])
-        assert agrees(text.get_text(), hourly)
-        assert (text.get_weight() == "bold") == (each == found.best)
-    said = numbers(search_map.fates().sentence)
-    ran = sum(fate in (*FATES["keeps the promise"], *FATES["run, fails"][:1])
-              for _, fate in shown.values())  # fmt: skip
-    assert said == [len(shown), triangle.ROWS, ran]
 
 
 def test_every_ink_of_the_triangle_is_of_a_name_of_its_legend() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llmserve_lab.capacity import day, runs, tables
+from llmserve_lab.capacity import day, followed, measured, mlperf, runs, tables
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.triangle import (
@@ -100,3 +100,14 @@ def test_no_signal_makes_up_for_a_slow_start() -> None:
     fast = [runs.scaled_run(name, runs.FAST_S).kept for name in runs.TARGETS]
     assert max(slow) < 0.85 < 0.98 < max(fast)
     assert runs.scaled_run("KV cache in use, 80%").kept < 0.1
+
+
+def test_on_a_smooth_day_the_slow_start_makes_few_late_at_less_cost() -> None:
+    (_, peak_h), _, (late, paid_h), _ = followed.outcomes()
+    assert late < 0.005 and paid_h < 0.85 * peak_h
+
+
+def test_servers_measured_at_a_tpot_were_faster_than_the_engine() -> None:
+    *_, benchmark = mlperf.rate_errors()
+    real, ours = measured.rates_at(LEVEL.tpot_s)
+    assert benchmark < -0.1 and ours < 0.85 * real

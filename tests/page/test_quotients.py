@@ -18,6 +18,7 @@ Sides = tuple[str, tuple[str, ...]]  # above the line, below it
 OF: dict[tuple[str, str], Sides] = {
     ("attention_ffn", "gain"): ("split", ("group",)),
     ("attention_ffn", "lead"): ("split", ("group",)),
+    ("capacity", "p90 / mean"): ("p90 TPOT, ms", ("mean TPOT, ms",)),
     ("capacity", "ratio"): ("engine", ("closed form",)),
     ("deepseek_twin", "plain / absorbed"): ("FLOPs, plain", ("FLOPs, absorbed",)),
     ("disaggregation", "lead [1]"): ("two pools", ("8,192", "512, replayed")),

@@ -13,6 +13,7 @@ from typing import Any
 from llmserve_lab.capacity import (
     at_goodput,
     budget,
+    followed,
     headroom,
     levers,
     mlperf,
@@ -39,8 +40,11 @@ PARTS: dict[str, Callable[[], Any]] = {
     "caps": at_goodput.caps_all,
     "charged": at_goodput.charged_all,
     "latencies": at_goodput.latencies_all,
+    "loads": at_goodput.loads_all,
     "few": at_goodput.few_all,
     "best": at_goodput.best_all,
+    "own": levers.own_traffic,
+    "followed": followed.tried,
 }
 
 

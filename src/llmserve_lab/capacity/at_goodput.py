@@ -5,18 +5,28 @@ They take rates out of the record, so they are made after the goodputs are writt
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from functools import cache
 from typing import Any
 
 from llmserve_lab.capacity import budget, day, headroom, runs, tables
+from llmserve_lab.capacity.autoscaling import TOLERANCE
 from llmserve_lab.capacity.level import Kept
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.sweep import SHARES
+from llmserve_lab.capacity.sweep import LONG_S, SHARES
 from llmserve_lab.capacity.trace import azure_hour
-from llmserve_lab.capacity.triangle import LEVEL, TracedRate, goodput, points
+from llmserve_lab.capacity.triangle import (
+    LEVEL,
+    LOADS,
+    TracedRate,
+    goodput,
+    points,
+    pool,
+    served,
+)
 from llmserve_lab.checks import key_of
 from llmserve_lab.engine import simulate
+from llmserve_lab.page.table import Table
 
 SEQS = 48  # requests that run at most, of the cap that the page tells of
 FEW = 4  # replicas that the goodput of even arrivals would leave for the day's peak
@@ -72,6 +82,24 @@ def latencies_all() -> dict[str, Any]:
     return dict(zip(found, _short(*found.values()), strict=True))
 
 
+def loads() -> tuple[float, ...]:
+    """Rates of the table of loads: small ones, order rates, goodput, saturation."""
+    fresh, aged = order_rates()
+    return tables.NIGHT, tables.LITTLE, aged, fresh, shown(), round(full().per_s, 1)
+
+
+def loads_all() -> dict[str, Any]:
+    """TPOT on average and in nine of ten, latency, share in time: by rate."""
+    one = pool("llama-3.1-8b", "h100-sxm")
+    found = {}
+    for rate in loads():
+        report = served(LOADS[0], rate, one, seconds=LONG_S)
+        kept = LEVEL.kept(report)
+        times = (report.tpot_s.mean(), kept.nearest_tpot_s, report.latency_s.mean())
+        found[_name(rate)] = _short(*map(float, times), kept.both)
+    return found
+
+
 def few_all() -> float:
     """Share in time of the day's peak on one replica too few, lengths as recorded."""
     return round(runs.kept_of_the_hour(day.HIGHEST, replicas=FEW), 4)
@@ -120,6 +148,88 @@ def latency_s(per_s: float) -> float:
 def hour_latency_s() -> float:
     """Mean latency of the hour at the goodput of one H100 for it, as recorded."""
     return float(recorded()["latencies"]["hour"])
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What an H100 shows at a rate of even arrivals: times, and the share in time."""
+
+    per_s: float
+    tpot_s: float
+    p90_tpot_s: float
+    latency_s: float
+    kept: float
+
+    @property
+    def in_flight(self) -> float:
+        """Requests waiting or running on average, by Little's law."""
+        return self.per_s * self.latency_s
+
+
+@cache
+def loaded() -> tuple[Loaded, ...]:
+    """Every load of the table, as recorded."""
+    rows = recorded()["loads"].items()
+    return tuple(Loaded(float(rate), *row) for rate, row in rows)
+
+
+def table() -> Table:
+    """Table of what an H100 shows as the rate of arrivals grows."""
+    rows = [
+        (
+            f"{each.per_s:g}",
+            f"{1e3 * each.tpot_s:.1f}",
+            f"{1e3 * each.p90_tpot_s:.1f}",
+            f"{each.p90_tpot_s / each.tpot_s:.2f}",
+            f"{each.latency_s:.2f}",
+            f"{each.in_flight:.1f}",
+            f"{each.kept:.{int(each.kept < 0.1)}%}",
+        )
+        for each in loaded()
+    ]
+    times = ("mean TPOT, ms", "p90 TPOT, ms", "p90 / mean", "mean latency, s")
+    columns = ("requests/s", *times, "in flight", "in time")
+    caption = (
+        "One H100 by rate of arrivals (usual requests; latency: arrival to last token)"
+    )
+    return Table(caption, columns, rows, band=tables.UNSEEN)
+
+
+def orders() -> Table:
+    """Table of headroom by hand: when an order is due, and the largest target."""
+    one, growth, rows = shown(), headroom.growth(), []
+    for cold_s, age_s in (
+        (runs.FAST_S, 0.0),
+        (runs.FAST_S, headroom.METRIC_S),
+        (runs.FAST_S, headroom.WORST_METRIC_S),
+        (runs.SLOW_S, 0.0),
+    ):
+        ready = headroom.standing(one, growth, runs.FAST_S)
+        rate = headroom.order_rate(one, growth, cold_s, ready, age_s)
+        always = runs.LOW / ready
+        flight = "–"
+        target = "none: below zero" if rate <= 0 else f"none: {always:.0f} always come"
+        if rate in order_rates():
+            latency = round(latency_s(rate), 2)
+            flight = f"{rate * latency:.1f}"
+            target = f"{float(flight) / (1 + TOLERANCE):.1f}"
+        rows.append(
+            (
+                f"{cold_s:.0f} s",
+                f"{age_s:.0f} s",
+                f"{headroom.grown(growth, cold_s, age_s):.1f}",
+                f"{rate:.2f}".replace("-", "−"),
+                flight,
+                target,
+            )
+        )
+    heads = ("cold start", "signal's age", "growth, /s", "due at, /s")
+    columns = (*heads, "in flight", "target below")
+    caption = (
+        "By hand, two replicas always stand: growth of the rate until the new replica "
+        "serves, rate of each at which the order is due, requests in flight there"
+    )
+    return Table(caption, columns, rows, band=headroom.UNSEEN)
 
 
 def few_kept() -> float:

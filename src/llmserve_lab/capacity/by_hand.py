@@ -101,11 +101,6 @@ def engine_rate(device: str) -> float:
     return goodput(points(device=device), LEVEL.ttft_s, LEVEL.tpot_s)
 
 
-def both_rates(device: str) -> tuple[float, float]:
-    """Requests per second of a GPU in the engine and by the sum."""
-    return engine_rate(device), times_of(device).rate(LEVEL.tpot_s)
-
-
 def rent(device: str, rate: float, off: float = 0.0) -> float:
     """Dollars an hour for a rate, if the engine's goodputs are off by a share."""
     one = real(round(engine_rate(device), 1), off)
@@ -117,7 +112,7 @@ def over_mean(device: str) -> float:
     return float(recorded()["levers"]["p90 over mean"][device])
 
 
-def nine_in_ten_rate(one: RequestTimes) -> float:
+def p90_rate(one: RequestTimes) -> float:
     """Requests per second with the TPOT of nine in ten, not the mean, at the target."""
     return one.rate(LEVEL.tpot_s / over_mean(one.device))
 
@@ -127,34 +122,27 @@ def table(rate: float) -> Table:
     found = []
     for device in DEVICES:
         one = times_of(device)
-        many = one.replicas(rate, LEVEL.tpot_s)
+        many = int(f.N_REPLICAS(peak_rate=rate, replica_rate=p90_rate(one)))
         found.append((many * hourly(device), many, one))
     rows = [
         (
             short(one.device),
             *(f"{1e3 * s:.1f}" for s in (one.fixed_s, one.prompt_s, one.answer_s)),
-            f"{room(one.device):,}",
             f"{one.rate(LEVEL.tpot_s):.1f}",
-            f"{nine_in_ten_rate(one):.1f}",
+            f"{over_mean(one.device):.2f}",
+            f"{p90_rate(one):.1f}",
+            f"{engine_rate(one.device):.1f}",
             f"{many}",
             f"{usd:.2f}",
         )
         for usd, many, one in sorted(found, key=lambda each: each[0])
     ]
-    columns = (
-        "GPU",
-        "fixed, ms",
-        "prompt, ms",
-        "answer, ms",
-        "fit",
-        "mean, /s",
-        "nine in ten, /s",
-        "GPUs",
-        "$/hour",
-    )
+    times = ("fixed, ms", "prompt, ms", "answer, ms")
+    rates = ("mean, /s", "over mean", "p90, /s", "engine, /s")
+    columns = ("GPU", *times, *rates, "GPUs", "$/hour")
     caption = (
-        f"By hand for {rate:.0f} requests/s, cheapest first: times, requests that fit "
-        "into memory, requests/s of one GPU if the mean TPOT keeps the target and if "
-        "that of nine in ten does, GPUs and price by the mean"
+        f"By hand for {rate:.0f} requests/s, cheapest first: times; requests/s of one "
+        "GPU if the mean TPOT keeps the target, and if its p90 does; beside it the "
+        "simulated goodput; GPUs and price by the p90"
     )
     return Table(caption, columns, rows, band=UNSEEN)

@@ -88,10 +88,7 @@ def table() -> Table:
         for name, each in zip(ROWS, parts(), strict=True)
     ]
     columns = ("H100, ms", "arithmetic", "memory", "CPU", "together")
-    caption = (
-        "What the times are due to on the H100 (CPU: bookkeeping and launches, the "
-        "starts of the GPU's programs, more of them beside a prompt)"
-    )
+    caption = "What the times are due to on the H100 (CPU: bookkeeping and launches)"
     return Table(caption, columns, rows, band=APART)
 
 

@@ -2,7 +2,7 @@
 
 It reads at most one prompt a step, whole, as in the formulas of the chapter on
 disaggregation, and is priced by the engine's iterations, fitted to servers: the mean
-gap is ``shared_gap_s``, requests under way are rate × time (Little), and a prompt waits
+gap is ``shared_gap_s``, requests in flight are rate × time (Little), and a prompt waits
 as in an M/D/1 queue, ``fixed_queue_s``, and for half of the step that runs when it
 comes. Promises are on means.
 """
@@ -29,7 +29,7 @@ BLOCK, HALVINGS, THIRDS = 16, 60, 100
 
 @dataclass(frozen=True)
 class Operating:
-    """A server with so many requests under way on average: its times and its rate."""
+    """A server with so many requests in flight on average: its times and its rate."""
 
     batch: float
     tpot_s: float
@@ -103,7 +103,7 @@ class Group:
         return self.cost.seconds(self.asked.decodes(1))
 
     def at(self, batch: float) -> Operating:
-        """What the server does with so many requests under way."""
+        """What the server does with so many requests in flight."""
         cost, asked = self.cost, self.asked
         decodes = asked.decodes(max(1.0, batch))  # whoever decodes is there
         step_s = cost.seconds(decodes)
@@ -118,7 +118,7 @@ class Group:
         return Operating(batch, gap_s, wait_s, wait_s + with_prompt_s, rate)
 
     def breaks(self, batch: float) -> Limit:
-        """Which promise so many requests under way break, or that they do not fit."""
+        """Which promise so many requests in flight break, or that they do not fit."""
         at = self.at(batch)
         if at.tpot_s > self.asked.tpot_s:
             return "TPOT"
@@ -128,7 +128,7 @@ class Group:
 
     @property
     def _least(self) -> float:
-        """Fewest requests under way that are tried; below one for a short answer."""
+        """Fewest requests in flight that are tried; below one for a short answer."""
         return min(1.0, self.asked.steps / 1e3)
 
     @cached_property
@@ -152,7 +152,7 @@ class Group:
 
     @property
     def batch(self) -> int:
-        """Requests under way that keep the promises, whole ones; 1 if below one."""
+        """Requests in flight that keep the promises, whole ones; 1 if below one."""
         return max(1, int(self.best.batch + 1e-6)) if self.best else 0
 
     def at_rate(self, rate: float) -> Operating:

@@ -12,15 +12,18 @@ from math import ceil
 from typing import Any
 
 from llmserve_lab import catalog, running_example
-from llmserve_lab.capacity.by_hand import engine_rate
+from llmserve_lab.capacity import datasheet
+from llmserve_lab.capacity.by_hand import RequestTimes, p90_rate
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.deployment import hourly
+from llmserve_lab.capacity.measured import real
 from llmserve_lab.capacity.plan import plan
 from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.runs import most_of_the_trace
 from llmserve_lab.capacity.sweep import LONG_S, crossing
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, ROWS, pool, served
-from llmserve_lab.checks import positive
+from llmserve_lab.checks import at_least, positive
 from llmserve_lab.engine import Chunked, Pool
 from llmserve_lab.page.table import Table
 
@@ -58,6 +61,23 @@ def compared() -> dict[str, Any]:
     }
 
 
+def own_traffic() -> dict[str, Any]:
+    """Goodput of each GPU for the recorded hour, as it is stored: waited for, hidden.
+
+    That of the H100 which waits is the hour's own.
+    """
+    found: dict[str, Any] = {"waits": {}, "hidden": {}}
+    for device in DEVICES:
+        for name, one in (
+            ("waits", pool(running_example.MODEL, device)),
+            ("hidden", unwaited(device)),
+        ):
+            rate = most_of_the_trace(one=one, between=(0.25, 8.0))
+            found[name][device] = _short(rate)
+    found["waits"][running_example.DEVICE] = recorded()["hour"]["goodput_per_s"]
+    return found
+
+
 def _short(number: float) -> float:
     return float(f"{number:.4g}")
 
@@ -85,6 +105,12 @@ def cached_gain(share: float = CACHED) -> float:
     return rates[1] / rates[0]
 
 
+def scaled_rate(arithmetic: float, memory: float) -> float:
+    """The sum by hand for an H100 with shorter parts, p90 at the target."""
+    by = [each.scaled((arithmetic, memory)) for each in datasheet.parts()]
+    return p90_rate(RequestTimes(running_example.DEVICE, *by))
+
+
 @dataclass(frozen=True)
 class Rent:
     """GPUs of a kind for a rate, and dollars an hour, at a goodput of each."""
@@ -99,14 +125,19 @@ class Rent:
         return self.gpus * hourly(self.device)
 
 
-def rents(rate: float, *, waits: bool) -> list[Rent]:
-    """The kinds of GPU for a rate, cheapest first, with the CPU's part or without."""
+def rents(rate: float, *, waits: bool, off: float = 0.0, spare: int = 1) -> list[Rent]:
+    """The kinds of GPU for recorded traffic, cheapest first: so many and a spare.
+
+    ``waits``: for the CPU's part of a prompt; ``off``: the engine's rates are off by
+    this share of the real ones.
+    """
     positive("rate", rate)
+    at_least("spare", spare, 0)
+    stored_rates = recorded()["own"]["waits" if waits else "hidden"]
     found = []
     for each in DEVICES:
-        per_s = engine_rate(each) if waits else float(stored("unwaited")[each])
-        per_s = round(per_s, 1)
-        found.append(Rent(each, per_s, ceil(rate / per_s)))
+        per_s = real(round(float(stored_rates[each]), 2), off)
+        found.append(Rent(each, per_s, ceil(rate / per_s) + spare))
     return sorted(found, key=lambda one: one.usd)
 
 
@@ -119,7 +150,7 @@ def table(rate: float) -> Table:
             *(
                 cell
                 for one in (each, without[each.device])
-                for cell in (f"{one.per_s:.1f}", f"{one.gpus}", f"{one.usd:.2f}")
+                for cell in (f"{one.per_s:.2f}", f"{one.gpus}", f"{one.usd:.2f}")
             ),
         )
         for each in rents(rate, waits=True)
@@ -127,8 +158,8 @@ def table(rate: float) -> Table:
     waits, hides = ("waits, /s", "GPUs", "$/hour"), ("hidden, /s", "so GPUs", "so $")
     columns = ("GPU", *waits, *hides)
     caption = (
-        f"In the engine, for {rate:.0f} requests/s: goodput of one GPU, GPUs and price "
-        "if the GPU waits for the CPU's part of a prompt (left), and if that part is "
-        "hidden (right)"
+        f"Simulated, for {rate:.0f} requests/s of the recorded traffic: goodput of one "
+        "GPU, GPUs with a spare and their price if the GPU waits for the CPU's part of "
+        "a prompt (left), and if that part is hidden (right)"
     )
     return Table(caption, columns, rows, band=UNSEEN)

@@ -143,7 +143,7 @@ def _column(found: SizingPlan, group: Group) -> dict[str, str]:
         f"{ERROR}TTFT alone": _band(group.alone_band("ttft")),
         "TPOT alone": si(group.alone_tpot_s, "s"),
         f"{ERROR}TPOT alone": _band(group.alone_band("tpot")),
-        "most under way": f"{group.batch:,}" if best else "-",
+        "most in flight": f"{group.batch:,}" if best else "-",
         "requests/s a server": of(best, lambda at: plain(at.rate)),
         f"{ERROR}requests/s a server": _band(group.rate_band) if best else "-",
         "limited by": group.limit if best else BREAKS[group.limit],

@@ -14,11 +14,10 @@ from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, Signal, sca
 from llmserve_lab.capacity.deployment import Candidate, grid
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.loads import asked, ramp
-from llmserve_lab.capacity.pools import LONG_S
-from llmserve_lab.capacity.pools import asked as poisson
 from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.sweep import LONG_S
 from llmserve_lab.capacity.trace import HOUR_S, MINUTE_S, azure_hour
-from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
+from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool, served
 from llmserve_lab.catalog.evidence.serving import DEFAULT_SEQS
 from llmserve_lab.engine import Chunked, Pool, Report, Request, simulate
 from llmserve_lab.validation.room import working_bytes
@@ -34,7 +33,7 @@ TARGETS: dict[str, tuple[Signal, float]] = {
     "KV cache in use, 80%": ("kv", 0.8),
     "KV cache in use, 10%": ("kv", 0.1),
     "TTFT of nine in ten, 0.5 s": ("ttft", 0.5),
-    "requests under way, 35 a replica": ("requests", 35.0),
+    "requests in flight, 35 a replica": ("requests", 35.0),
 }
 
 
@@ -137,10 +136,10 @@ def slots() -> int:
 
 
 def little(rate: float, replicas: int = 1) -> tuple[float, float]:
-    """Mean latency on H100s at a rate, and by Little's law requests under way."""
+    """Mean latency on H100s at a rate, and by Little's law requests in flight."""
     one = pool("llama-3.1-8b", "h100-sxm")
     several = Pool(one.cost, one.policy, replicas=replicas)
-    report = simulate(poisson(LOADS[0], rate, LONG_S), several)
+    report = served(LOADS[0], rate, several, seconds=LONG_S)
     latency_s = float(report.latency_s.mean())
     return latency_s, rate * latency_s
 
@@ -157,7 +156,7 @@ def hour_at_goodput() -> tuple[Report, float]:
 
 
 def little_of_the_hour() -> tuple[float, float]:
-    """Latency and requests under way of the hour, at the goodput of one H100."""
+    """Latency and requests in flight of the hour, at the goodput of one H100."""
     report, rate = hour_at_goodput()
     latency_s = float(report.latency_s.mean())
     return latency_s, rate * latency_s
@@ -193,13 +192,20 @@ def hour_all() -> dict[str, Any]:
     }
 
 
-def most_of_the_trace(level: ServiceLevel = LEVEL, one: Pool | None = None) -> float:
-    """Mean rate of the hour, played faster, at which one H100 just keeps the level."""
+def most_of_the_trace(
+    level: ServiceLevel = LEVEL,
+    one: Pool | None = None,
+    between: tuple[float, float] = (1.0, 4.0),
+) -> float:
+    """Mean rate of the hour, played faster, at which one H100 just keeps the level.
+
+    ``between`` are times the recorded rate: one that keeps it, one that does not.
+    """
     from llmserve_lab.workloads import faster
 
     one, requests = one or pool("llama-3.1-8b", "h100-sxm"), azure_hour()
     mean = len(requests) / requests[-1].arrival_s
-    low, high = 1.0, 4.0
+    low, high = between
     for _ in range(HALVINGS):
         times = (low + high) / 2
         kept = level.kept(simulate(list(faster(requests, times=times)), one))

@@ -46,14 +46,14 @@ def gpus() -> Table:
             (
                 short(key),
                 Sourced(f"{float(each.hbm_bytes) / 1e9:.0f}", each.hbm_bytes),
-                Sourced(f"{float(usable) / 1e9:.1f}", usable),
+                Sourced(f"{float(usable) / 2**30:.1f}", usable),
                 Sourced(f"{float(each.hbm_bw) / 1e12:.2f}", each.hbm_bw),
                 Sourced(f"{float(peak) / 1e12:,.0f}", peak),
                 Sourced(f"{float(price):.2f}", price),
                 price.source.split(", ")[-1][:7],
             )
         )
-    memory = ("sold as, GB", "found, GB", "TB/s")
+    memory = ("sold as, GB", "found, GiB", "TB/s")
     columns = ("GPU", *memory, "TFLOP/s, 16 bits", "$/hour", "as of")
     caption = (
         "The GPUs of this page, SXM (modules on a server's board): memory and its "

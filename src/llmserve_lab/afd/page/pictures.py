@@ -178,7 +178,7 @@ def over_targets() -> StaticFigure:
         axes.fill_between(ms, plain, free, color=ink.light, alpha=0.3, lw=0)
         axes.plot(ms, plain, color=ink.light, linestyle="-")
         axes.plot(ms, free, color=ink.light, dashes=(4, 3))
-        axes.text(*place, words, color=ink.light, ha="center")
+        axes.text(place[0], place[1], words, color=ink.light, ha="center")
     axes.set_xlabel("target: ms per token")
     axes.set_ylabel("lead of the best split")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0f}%")

@@ -23,13 +23,9 @@ from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, SERIES
 
 TOKEN = QuantityAxis(
-    q.tail_tpot,
-    "ms",
-    words="TPOT of nine in ten, log",
-    domain=(3, 300),
-    log=True,
+    q.tail_tpot, "ms", words="p90 of TPOT, log", domain=(4, 200), log=True
 )
-MONEY = QuantityAxis(q.busy_cost, words="cost, log", domain=(10, 10_000), log=True)
+MONEY = QuantityAxis(q.busy_cost, words="cost, log", domain=(20, 5_000), log=True)
 KEPT, LATE, SLOW = "keeps both targets", "TTFT missed", "TPOT missed"
 INKS = {KEPT: SERIES[0], LATE: SERIES[2], SLOW: SERIES[1]}
 TARGET = Landmark("TPOT target", q.tpot_target)
@@ -96,4 +92,14 @@ def triangle() -> Any:
     )
     target = landmarks(TOKEN, "x", "ms", TARGET)
     served = landmarks(MONEY, "y", "cost", SERVED)
-    return alt.layer(line, dots, words, *target, *served, height=340)
+    good = (
+        alt.Chart(alt.Data(values=[{"place": 0}]))
+        .transform_calculate(
+            ms=TOKEN.scaled(TARGET.quantity.name, q.tpot_target),
+            cost=MONEY.scaled(SERVED.quantity.name, q.busy_cost),
+            said=f"'goodput ' + format({SERVED_RATE}, '.3~r') + '/s'",
+        )
+        .mark_text(align="left", dx=8, dy=-9, fontWeight="bold", fontSize=13)
+        .encode(x=x, y=y, text="said:N")
+    )
+    return alt.layer(line, dots, words, *target, *served, good, height=300)

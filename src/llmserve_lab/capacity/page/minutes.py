@@ -21,14 +21,14 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 
 QUEUE, KV = "waiting requests, 5 a replica", "KV cache in use, 80%"
-FLIGHT = "requests under way, 35 a replica"
+FLIGHT = "requests in flight, 35 a replica"
 SHOWN = {
-    "under way, slow start": (FLIGHT, SLOW_S),
-    "under way, fast start": (FLIGHT, FAST_S),
-    "queue, slow start": (QUEUE, SLOW_S),
-    "KV 80%, slow start": (KV, SLOW_S),
+    "in flight, slow": (FLIGHT, SLOW_S),
+    "in flight, fast": (FLIGHT, FAST_S),
+    "queue, slow": (QUEUE, SLOW_S),
+    "KV 80%, slow": (KV, SLOW_S),
 }
-ARRIVE, MISS = "arrive /s", "missed %"
+ARRIVE, MISS = "arrive /s", "late %"
 REPLICAS = tuple(f"replica {place}" for place in range(1, MOST + 1))
 LAST = int(LASTS_MIN) - 1  # the last minute that is seen to its end
 SEEN = 0.02  # share of a minute's requests below which a cell would be invisible
@@ -50,7 +50,7 @@ def burst_by_minute() -> StepFigure:
                 Cells(table="runs", x2="x2", text="text", grows=True),
                 Cells(table="late", x2="x2", text="text", opacity="faint"),
             ),
-            height=300,
+            height=260,
         ),
         logs=logs,
         start=LAST - 1,
@@ -64,20 +64,19 @@ def burst_by_minute() -> StepFigure:
         counters=(
             Counter("replicas that serve"),
             Counter("replicas that start"),
-            Counter("missed a target so far"),
-            Counter("GPU-hours paid so far"),
+            Counter("requests that wait for a slot"),
+            Counter("late so far"),
         ),
     )
 
 
 def _log(run: Stored) -> StepLog:
     arrived = [int(each) for each in per_bin(burst())]
-    frames, paid = [], 0.0
+    frames = []
     for at in range(LAST):
         serves, starts = run.ready[at], run.starting[at]
-        paid += (serves + starts) * WINDOW_S
         late = sum(run.missed[: at + 1])
-        counters = (serves, starts, f"{late:,}", f"{paid / 3600:.2f}")
+        counters = (serves, starts, f"{run.waiting[at]:,}", f"{late:,}")
         frames.append(Frame(_said(at, arrived, run), counters, at=float(at + 1)))
     tables = {
         "rates": [_rate(at, arrived) for at in range(0, LAST, 2)],
@@ -105,13 +104,13 @@ def _said(at: int, arrived: list[int], run: Stored) -> str:
 
 
 def _rate(at: int, arrived: list[int]) -> Row:
-    """Two minutes of arrivals, seen when both are over."""
+    """Two minutes of arrivals, seen from the first one on."""
     both = arrived[at : min(at + 2, LAST)]
     rate = sum(both) / (len(both) * WINDOW_S)
     faint = 0.6 + 0.4 * min(1.0, rate / HIGH)
     end = at + len(both)
     cell = _cell(at, end, ARRIVE, "compute", f"{rate:.0f}")
-    return cell | {"faint": round(faint, 2), "since": end - 1}
+    return cell | {"faint": round(faint, 2), "since": at}
 
 
 def _missed(at: int, run: Stored, arrived: list[int]) -> Row:
@@ -119,7 +118,7 @@ def _missed(at: int, run: Stored, arrived: list[int]) -> Row:
     end = min(at + 2, LAST)
     share = sum(run.missed[at:end]) / sum(arrived[at:end])
     row = _cell(at, end, MISS, "other", f"{100 * share:.0f}")
-    return row | {"faint": round(0.6 + 0.4 * share, 2), "since": end - 1}
+    return row | {"faint": round(0.6 + 0.4 * share, 2), "since": at}
 
 
 def _runs(run: Stored) -> list[Row]:

@@ -17,7 +17,7 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Turn
 
 WATCHED: dict[str, tuple[Signal, float]] = {
-    "requests under way": ("requests", 1.0),
+    "requests in flight": ("requests", 1.0),
     "waiting requests": ("queue", 1.0),
     "KV cache in use, %": ("kv", 0.01),
 }

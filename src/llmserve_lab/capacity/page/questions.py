@@ -7,7 +7,7 @@ from llmserve_lab.capacity import formulas as f
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
-IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests under way")
+IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests in flight")
 CAPPED = ("more", "as many", "fewer")
 FULLER = ("both equally", "the output token", "the input token")
 PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
@@ -68,7 +68,7 @@ predict_cap = Question(
     choices=CAPPED,
     answer=lambda: 2.0,
     why=lambda: (
-        f"Fewer: {_shares()}. At this rate {_under_way()} requests are under way on "
+        f"Fewer: {_shares()}. At this rate {_under_way()} requests are in flight on "
         f"average, so all {at_goodput.SEQS} slots are often taken. Then requests queue "
         "for a slot, and their first tokens are late."
     ),
@@ -96,7 +96,7 @@ predict_fuller = Question(
     why=lambda: (
         "The output token. Reading a prompt takes the arithmetic units the same time "
         "whoever else is served; a decode step reads the weights once for all answers "
-        "that are under way, and the more there are, the less each pays."
+        "that are in flight, and the more there are, the less each pays."
     ),
     hints=(
         Hint(
@@ -121,7 +121,7 @@ predict_signal = Question(
     choices=IN_TIME,
     answer=lambda: 2.0,
     why=lambda: (
-        "Requests under way: their number grows with the rate and with the latency, "
+        "Requests in flight: their number grows with the rate and with the latency, "
         "from the first minute of the rise. Requests wait only once the GPU can take "
         "no more, and the cache never became 80% full."
     ),
@@ -187,7 +187,7 @@ backlog = Question(
     prompt=(
         f"The ready replicas work off {READY:g} requests per second when suddenly "
         f"{ARRIVE:g} arrive. New replicas serve {COLD_S:g} s later. How many more "
-        "requests are under way by then?"
+        "requests are in flight by then?"
     ),
     answer=_backlog,
     unit="request",

@@ -1,0 +1,133 @@
+"""The day under an autoscaler: what is paid for it, and how many requests are late.
+
+Hours whose load is known in advance are a lower bound of what an autoscaler pays. Here
+the control loop follows the load as it comes: the recorded hour is played again and
+again, each time as fast as the day asks.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import pi, sin
+
+import numpy as np
+
+from llmserve_lab.capacity import day
+from llmserve_lab.capacity.autoscaling import Autoscaler, scaled
+from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.runs import FAST_S, SLOW_S
+from llmserve_lab.capacity.trace import HOUR_S, Requests, azure_hour
+from llmserve_lab.capacity.triangle import LEVEL, pool
+from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.checks import at_least
+from llmserve_lab.engine import Request
+from llmserve_lab.formula.band import Unmeasured
+from llmserve_lab.page.table import Table
+
+DAYS = 30  # of a month
+GRID_S = 30.0  # on which the requests so far are counted
+TARGET, FEWEST, MOST = 20.0, 2, 7  # of the plan
+UNSEEN = Unmeasured("no measured server was put through such a day")
+FIXED, FOLLOWED = "fixed", "requests"
+# What is watched, cold start in s, replicas that always stand, most of them.
+TRIED = (
+    (FIXED, 0.0, 5, 5),
+    (FIXED, 0.0, 7, 7),
+    (FOLLOWED, SLOW_S, FEWEST, MOST),
+    (FOLLOWED, FAST_S, FEWEST, MOST),
+)
+
+
+def so_far(hour: float) -> float:
+    """Requests of the day that have come before an hour of it, by its cosine."""
+    middle, swing = (day.HIGHEST + day.LOWEST) / 2, (day.HIGHEST - day.LOWEST) / 2
+    turn = 2 * pi / day.HOURS
+    waves = sin(turn * (hour - day.BUSIEST)) + sin(turn * day.BUSIEST)
+    return HOUR_S * (middle * hour + swing * waves / turn)
+
+
+def played(since_h: float = 0.0, until_h: float = day.HOURS) -> tuple[Request, ...]:
+    """Requests of a part of the day: the recorded hour, repeated and stretched.
+
+    The mean rate at each moment is the day's; bursts within the hour stay in it, as
+    much shorter as the hour is played faster. Times count from ``since_h``.
+
+    Raises:
+        ValueError: the part begins before the day or ends before it begins.
+    """
+    at_least("since_h", since_h, 0)
+    at_least("until_h", until_h, since_h)
+    hour = azure_hour()
+    recorded_s = np.array([each.arrival_s for each in hour]) / hour[-1].arrival_s
+    first, last = so_far(since_h), so_far(until_h)
+    times = int((last - first) / len(hour)) + 1
+    counts = (np.arange(times)[:, None] + recorded_s).ravel() * len(hour)
+    counts = counts[counts < last - first]
+    grid = np.arange(since_h * HOUR_S, until_h * HOUR_S + GRID_S, GRID_S)
+    come = [so_far(at / HOUR_S) - first for at in grid]
+    arrivals = np.interp(counts, come, grid - since_h * HOUR_S).tolist()
+    return tuple(
+        Request(
+            arrival_s=at,
+            prompt_len=hour[number % len(hour)].prompt_len,
+            output_len=hour[number % len(hour)].output_len,
+            id=number,
+        )
+        for number, at in enumerate(arrivals)
+    )
+
+
+def policy(watched: str, cold_s: float, fewest: int, most: int) -> Autoscaler:
+    """The control loop of one thing that was tried."""
+    if watched == FIXED:
+        return Autoscaler("none", fewest=fewest, most=most)
+    return Autoscaler("requests", TARGET, cold_s=cold_s, fewest=fewest, most=most)
+
+
+def outcome(requests: Requests, loop: Autoscaler, *, hours: float) -> list[float]:
+    """Share in time, and replica-hours paid for so many hours."""
+    run = scaled(requests, pool("llama-3.1-8b", "h100-sxm"), loop)
+    paid = run.replica_s_until(hours * HOUR_S) / HOUR_S
+    return [round(run.kept(LEVEL), 5), round(paid, 2)]
+
+
+def tried() -> list[list[float]]:
+    """As it is stored: the whole day under everything that is tried."""
+    requests = played()
+    return [outcome(requests, policy(*each), hours=day.HOURS) for each in TRIED]
+
+
+@cache
+def outcomes() -> tuple[tuple[float, float], ...]:
+    """Share late and replica-hours of everything that was tried, as recorded."""
+    return tuple((1 - kept, hours) for kept, hours in recorded()["followed"])
+
+
+def month_usd(replica_h: float) -> float:
+    """Dollars of thirty such days."""
+    return DAYS * replica_h * float(HOURLY["h100-sxm"])
+
+
+def table(by_hour: int) -> Table:
+    """Table of the day: fixed numbers, autoscalers, hours known in advance."""
+    rows = [
+        (
+            f"{most}, fixed" if watched == FIXED else f"autoscaler, {fewest} to {most}",
+            f"{cold_s:.0f} s" if cold_s else "–",
+            f"{late:.1%}",
+            f"{hours:.0f}",
+            f"{month_usd(hours):,.0f}",
+        )
+        for (watched, cold_s, fewest, most), (late, hours) in zip(
+            TRIED, outcomes(), strict=True
+        )
+    ]
+    known = ("each hour known in advance", "–", "not simulated", f"{by_hour}")
+    rows.append((*known, f"{month_usd(by_hour):,.0f}"))
+    columns = ("replicas", "cold start", "late", "replica-hours", "$/month")
+    caption = (
+        f"A day of the recorded traffic between {day.LOWEST:.0f} and {day.HIGHEST:.0f} "
+        "requests/s, simulated: share "
+        "of requests that miss a target, replica-hours paid, dollars of thirty days"
+    )
+    return Table(caption, columns, rows, band=UNSEEN)

@@ -1,0 +1,75 @@
+"""What a plan costs by how far the simulated goodput is off: whole replicas, a spare.
+
+Replicas are whole, so a small error may buy one, and a large one none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from llmserve_lab.capacity import mlperf
+from llmserve_lab.capacity.day import HIGHEST
+from llmserve_lab.capacity.measured import rate_error, real
+from llmserve_lab.capacity.tables import UNSEEN
+from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.checks import at_least, positive
+from llmserve_lab.page.table import Table
+
+MONTH_H, SPARE = 720, 1
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A plan for the day's peak, if the simulated rate is off by a share."""
+
+    off: float
+    goodput: float
+    replicas: int
+
+    @property
+    def month_usd(self) -> float:
+        """Dollars of a month, the spare included."""
+        return self.replicas * MONTH_H * float(HOURLY["h100-sxm"])
+
+
+def planned(goodput: float, off: float, spare: int = SPARE) -> Margin:
+    """Replicas for the peak at the goodput that is real if the error is ``off``."""
+    positive("goodput", goodput)
+    at_least("spare", spare, 0)
+    per_s = real(goodput, off)
+    return Margin(off, per_s, ceil(HIGHEST / per_s) + spare)
+
+
+def compared(goodput: float) -> tuple[Margin, ...]:
+    """The largest error known, none, and that at the measured TPOT of a server."""
+    _, most = rate_error()
+    *_, at_tpot = mlperf.rate_errors()
+    return tuple(planned(goodput, off) for off in (most, 0.0, at_tpot))
+
+
+def table(goodput: float) -> Table:
+    """Table of the plan under each assumption about the simulator."""
+    rows = [
+        (
+            _said(each.off),
+            f"{each.goodput:.2f}",
+            f"{HIGHEST / each.goodput:.2f}",
+            f"{each.replicas}",
+            f"{each.month_usd:,.0f}",
+        )
+        for each in compared(goodput)
+    ]
+    peak = f"{HIGHEST:.0f} over it"
+    columns = ("simulated rates are", "goodput", peak, "replicas, one spare", "$/month")
+    caption = (
+        "The plan by how far the simulator is off: goodput of one H100 for the "
+        "recorded traffic, replicas for the peak and a spare, dollars a month"
+    )
+    return Table(caption, columns, rows, band=UNSEEN)
+
+
+def _said(off: float) -> str:
+    if not off:
+        return "right"
+    return f"{abs(off):.0%} too {'high' if off > 0 else 'low'}"

@@ -1,0 +1,146 @@
+"""The day under an autoscaler, and the plan by its margin, against what is counted."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from llmserve_lab.capacity import at_goodput, day, followed, headroom, levers, margins
+from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.runs import little
+from llmserve_lab.capacity.trace import azure_hour, mean_lengths
+from llmserve_lab.capacity.triangle import DEVICES
+from llmserve_lab.catalog.data.prices import HOURLY
+from tests.each import agrees, numbers, rows
+
+H100 = float(HOURLY["h100-sxm"])
+OWN = float(recorded()["hour"]["goodput_per_s"])
+
+
+@pytest.mark.parametrize("since_h", [0.0, 4.0, 12.5])
+def test_requests_of_a_part_of_the_day_come_at_its_rate(since_h: float) -> None:
+    """Counted minute by minute along the day's curve; lengths are the recording's."""
+    part = followed.played(since_h, since_h + 0.5)
+    times = np.array([each.arrival_s for each in part])
+    middles = since_h + (np.arange(30) + 0.5) / 60
+    want = 60 * sum(day.rate(hour) for hour in middles)
+    assert len(part) == pytest.approx(want, rel=0.06)  # bursts of the recording
+    assert (np.diff(times) >= 0).all() and times[0] >= 0 and times[-1] <= 1800
+    known = [(each.prompt_len, each.output_len) for each in azure_hour()[:500]]
+    assert [(each.prompt_len, each.output_len) for each in part[:500]] == known
+
+
+def test_the_whole_day_has_the_requests_of_its_mean_rate() -> None:
+    middle = (day.LOWEST + day.HIGHEST) / 2
+    assert followed.so_far(24.0) == pytest.approx(24 * 3600 * middle)
+    slopes = [(followed.so_far(h + 1e-4) - followed.so_far(h)) / 0.36 for h in (4, 16)]
+    assert slopes == pytest.approx([day.LOWEST, day.HIGHEST], rel=1e-3)
+
+
+def test_a_quiet_hour_under_the_loop_stands_on_two_and_nothing_is_late() -> None:
+    part = followed.played(3.5, 4.5)
+    kept, hours = followed.outcome(part, followed.policy(*followed.TRIED[2]), hours=1)
+    assert kept > 0.995 and hours == pytest.approx(2.0, abs=0.3)
+    fixed, paid = followed.outcome(part, followed.policy(*followed.TRIED[0]), hours=1)
+    assert paid == 5.0 and fixed >= kept - 0.002
+
+
+def test_the_loop_pays_less_than_for_the_peak_and_more_than_an_oracle() -> None:
+    (late5, five), (late7, seven), (slow, slow_h), (fast, fast_h) = followed.outcomes()
+    assert (five, seven) == (5 * 24, 7 * 24) and late7 < late5 < 0.01
+    known = sum(day.replicas(day.hourly_rates(), OWN))
+    assert known < fast_h <= slow_h < 0.8 * five
+    assert fast < slow < 0.003
+    burst = min(headroom.late(180.0, 35.0, 1).shares)
+    assert burst > 50 * slow  # what a slow start does where the load jumps
+
+
+def test_each_column_of_the_day() -> None:
+    shown = rows(followed.table(72))
+    for row, (watched, cold_s, fewest, most), (late, hours) in zip(
+        shown, followed.TRIED, followed.outcomes(), strict=False
+    ):
+        assert numbers(row["replicas"])[-1] == most
+        assert (watched == "fixed") == ("fixed" in row["replicas"])
+        assert fewest <= most and (numbers(row["cold start"]) or [0.0])[0] == cold_s
+        assert numbers(row["late"])[0] == pytest.approx(100 * late, abs=0.051)
+        assert agrees(row["replica-hours"], hours)
+        assert agrees(row["$/month"], 30 * hours * H100)
+    assert shown[-1]["replica-hours"] == "72"
+    assert agrees(shown[-1]["$/month"], 30 * 72 * H100)
+
+
+def test_each_column_of_the_margins() -> None:
+    """Whole replicas: one fewer than those without the spare carries less."""
+    offs = (1.2, 1.0, 0.85)
+    for row, off in zip(rows(margins.table(OWN)), offs, strict=True):
+        rate = float(row["goodput"])
+        assert rate == pytest.approx(OWN / off, abs=0.006)
+        assert agrees(row["40 over it"], day.HIGHEST / rate)
+        bare = int(row["replicas, one spare"]) - 1
+        assert (bare - 1) * rate < day.HIGHEST <= bare * rate
+        assert agrees(row["$/month"], (bare + 1) * 720 * H100)
+
+
+def test_one_percent_of_goodput_buys_a_replica() -> None:
+    cautious = margins.compared(OWN)[0]
+    more = margins.planned(1.0101 * cautious.goodput, 0.0)
+    assert more.replicas == cautious.replicas - 1
+
+
+def test_each_column_of_the_loads_is_a_run_at_its_rate() -> None:
+    shown = rows(at_goodput.table())
+    for row, each in zip(shown, at_goodput.loaded(), strict=True):
+        rate = float(row["requests/s"])
+        assert rate == each.per_s
+        assert agrees(row["in flight"], rate * each.latency_s)
+        assert agrees(row["mean TPOT, ms"], 1e3 * each.tpot_s)
+        assert agrees(row["p90 TPOT, ms"], 1e3 * each.p90_tpot_s)
+        assert agrees(row["p90 / mean"], each.p90_tpot_s / each.tpot_s)
+        assert agrees(row["mean latency, s"], each.latency_s)
+        assert numbers(row["in time"])[0] == pytest.approx(100 * each.kept, abs=0.51)
+    latency_s, flight = little(5.0)
+    five = shown[1]
+    assert float(five["mean latency, s"]) == pytest.approx(latency_s, abs=0.006)
+    assert float(five["in flight"]) == pytest.approx(flight, abs=0.06)
+    tails = [each.p90_tpot_s for each in at_goodput.loaded()]
+    assert tails == sorted(tails)
+    assert all(each.tpot_s < each.p90_tpot_s for each in at_goodput.loaded())
+
+
+def test_each_column_of_the_orders() -> None:
+    """The rate goes on growing from the order to the service; the rest carries it."""
+    one, growth = at_goodput.shown(), 30 / 180
+    for row in rows(at_goodput.orders()):
+        cold_s, age_s = (numbers(row[h])[0] for h in ("cold start", "signal's age"))
+        grown = growth * (15 + cold_s + age_s)
+        assert agrees(row["growth, /s"], grown)
+        due = float(row["due at, /s"].replace("−", "-"))
+        assert 2 * due + grown == pytest.approx(2 * one, abs=0.02)
+        if row["in flight"] != "–":
+            flight = float(row["in flight"])
+            assert flight == pytest.approx(little(due)[1], abs=0.06)
+            assert agrees(row["target below"], flight / 1.1)
+
+
+def test_goodputs_for_recorded_traffic_are_less_than_for_usual_requests() -> None:
+    own = recorded()["own"]
+    assert own["waits"]["h100-sxm"] == OWN
+    for device in DEVICES:
+        waits, hidden = own["waits"][device], own["hidden"][device]
+        assert waits < hidden < float(levers.stored("unwaited")[device])
+    prompt, answer = mean_lengths(azure_hour())
+    assert prompt > 1000 and answer > 200
+
+
+def test_the_sum_by_hand_is_too_high_for_eight_bits() -> None:
+    """Half of every part but the CPU's, and still a step more in its rate."""
+    sum_ = levers.scaled_rate(0.5, 0.5)
+    assert 1.15 < sum_ / float(levers.stored(levers.EIGHT)) < 1.35
+    assert levers.scaled_rate(1.0, 1.0) == pytest.approx(14.35, rel=0.01)
+    assert math.isclose(
+        levers.rents(40, waits=True, spare=0)[0].gpus,
+        math.ceil(40 / levers.rents(40, waits=True, spare=0)[0].per_s),
+    )
