@@ -41,7 +41,8 @@ def factors() -> Table:
         ),
         rows,
         notes=(
-            "Each left-out row has a factor of its own by the rule of its line. Only "
+            "Cross-validated, but for the errors of mixtures. Each left-out row has a "
+            "factor of its own by the rule of its line. Only "
             f"the server, to the slow side alone: {len(beyond('engine'))} vLLM rows of "
             "the 70B, each factor made from other servers. Book’s band, up and down: "
             "in brackets the least and the most that one engine, model or kind of GPU "
