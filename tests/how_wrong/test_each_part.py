@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable, Iterable
 from statistics import fmean
 from typing import Any
 
@@ -89,7 +90,7 @@ def told(panel: object) -> dict[str, object]:
     return dict(zip(words, legend.legend_handles, strict=True))
 
 
-BLIND = {
+BLIND: dict[str, Callable[[], Iterable[float]]] = {
     "twin, decode steps": lambda: [twin_blind.score().mean_error],
     "mixtures of experts": expert_tables.span,
     "one GPU alone": lambda: [
