@@ -158,7 +158,23 @@ def test_the_last_lines_of_the_example_are_of_the_columns_above_them() -> None:
 
 def test_a_group_left_out_has_its_rows_its_servers_its_error_and_its_bias() -> None:
     back = {name: key for key, name in NAMES.items()}
-    for line in rows(tables.groups()):
+    *lines, prompts, answers, alike = rows(tables.groups())
+    assert [prompts["left out"], answers["left out"]] == [
+        "long prompts",
+        "long answers",
+    ]
+    for line, (low, high) in zip(
+        (prompts, answers, alike), ((4, 64), (0, 0.25), (0.26, 3.9)), strict=True
+    ):
+        error = [
+            100 * float(each)
+            for each, row in zip(row_errors("tpot", "model"), dense_rows(), strict=True)
+            if low <= row.prompt_len / row.output_len <= high
+        ]
+        assert int(line["rows"]) == len(error) > 100
+        assert first(line["mean error"]) == pytest.approx(mean(error), abs=0.051)
+        assert first(line["bias"]) == pytest.approx(fmean(error), abs=0.051)
+    for line in lines:
         whole = re.fullmatch(r"all, (\w+) by \w+", line["left out"])
         key = back.get(line["left out"], "")
         by = (

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable, Iterable
 from statistics import fmean
 from typing import Any
 
@@ -9,7 +10,16 @@ import numpy as np
 import pytest
 
 from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.page import charts, controls, pictures, playground, tables
+from llmserve_lab.how_wrong.page import (
+    blind_table,
+    charts,
+    controls,
+    expert_tables,
+    pictures,
+    playground,
+    tables,
+    twin_blind,
+)
 from llmserve_lab.how_wrong.record import record, row_errors, validated
 from llmserve_lab.validation import achieved, dense_rows
 from tests.each import alive, live, numbers, rows, step
@@ -80,44 +90,41 @@ def told(panel: object) -> dict[str, object]:
     return dict(zip(words, legend.legend_handles, strict=True))
 
 
-def test_a_bar_of_trust_is_a_mean_and_a_diamond_the_worst_server() -> None:
+BLIND: dict[str, Callable[[], Iterable[float]]] = {
+    "twin, decode steps": lambda: [twin_blind.score().mean_error],
+    "mixtures of experts": expert_tables.span,
+    "one GPU alone": lambda: [
+        fmean(abs(e.predicted_s / float(e.run.seconds) - 1) for e in found)
+        for found in (blind_table.errors("fitted", s) for s in blind_table.SORTS)
+    ],
+}
+
+
+def test_a_bar_of_trust_is_a_mean_and_its_ink_says_how_it_was_tried() -> None:
+    """What was left out of a fit above, and what was predicted blind below."""
     (panel,) = drawn.panels(pictures.trust)
     names = [label.get_text() for label in panel.get_yticklabels()]
-    assert [*NEW] == names[1:] and names[0] == "new: a load"
-    dots = [line for line in panel.lines if line.get_marker() == "D"]
+    assert names == [*NEW, *BLIND]
     handles: dict[str, Any] = told(panel)
-    assert set(handles) == {"all", "worst server"}
-    bar_ink = seen._name(handles["all"].get_facecolor())
-    dot_ink = seen._name(handles["worst server"].get_color())
-    assert {seen._name(p.get_facecolor()) for p in panel.patches} == {bar_ink}
-    assert {seen._name(dot.get_color()) for dot in dots} == {dot_ink} != {bar_ink}
-    said = [float(text.get_text()) for text in panel.texts]
-    for place, (bar, dot) in enumerate(zip(panel.patches, dots, strict=True)):
-        worst = float(np.ravel(dot.get_xdata())[0])
-        assert bar.get_y() + bar.get_height() / 2 == pytest.approx(-place)
-        words = said[2 * place : 2 * place + 2]
-        assert words == pytest.approx([bar.get_width(), worst], abs=0.051)
-        if left := NEW.get(names[place]):
-            off = 100 * np.abs(row_errors("tpot", left))
-            of: dict[str, list[float]] = {}
-            for row, each in zip(dense_rows(), off, strict=True):
-                of.setdefault(row.server, []).append(float(each))
-            assert bar.get_width() == pytest.approx(off.mean())
-            assert worst == pytest.approx(max(map(fmean, of.values())))
-    loads: dict[tuple[str, int, int], int] = {}
-    for row in dense_rows():
-        key = (row.server, row.prompt_len, row.output_len)
-        loads[key] = loads.get(key, 0) + 1
-    inside = {key: many - 2 for key, many in loads.items() if many > 2}
-    counts = [sum(inside.values()), len({server for server, *_ in inside}), 968]
-    assert numbers(pictures.trust().sentence)[:3] == counts
-    title = numbers(pictures.trust().title)
-    assert title[:2] == [
-        pytest.approx(said[2], abs=0.51),
-        pytest.approx(said[-2], abs=0.51),
-    ]
-    worsts = said[3::2]
-    assert title[2:] == pytest.approx([min(worsts), max(worsts)], abs=0.51)
+    inks = {seen._name(h.get_facecolor()): words for words, h in handles.items()}
+    assert {*inks.values()} == {"left out of the fit", "blind"}
+    words = [text.get_text() for text in panel.texts]
+    longest = 0.0
+    for name, bar, said in zip(names, panel.patches, words, strict=True):
+        how = inks[seen._name(bar.get_facecolor())]
+        assert how == ("blind" if name in BLIND else "left out of the fit")
+        if name in NEW:
+            ends = [mean(errors("tpot", NEW[name]))]
+        else:
+            found = [100 * each for each in BLIND[name]()]
+            ends = sorted({min(found), max(found)})
+        assert numbers(said.replace("–", " ")) == pytest.approx(ends, abs=0.051)
+        assert bar.get_width() == pytest.approx(ends[-1]) and ends[-1] > longest
+        longest = ends[-1]
+    assert numbers(pictures.trust().sentence) == [len(dense_rows())]
+    said = [numbers(each.replace("–", " ")) for each in words]
+    ends = [said[0][0], said[3][0], min(map(min, said[4:])), max(map(max, said[4:]))]
+    assert numbers(pictures.trust().title) == pytest.approx(ends, abs=0.51)
 
 
 def test_a_pale_bar_of_an_engine_is_the_plain_band_and_a_dark_one_the_book_s() -> None:

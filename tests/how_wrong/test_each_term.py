@@ -8,9 +8,9 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from llmserve_lab.how_wrong import decision
+from llmserve_lab.how_wrong import decision, fairness
 from llmserve_lab.how_wrong.folds import NAMES, folds
-from llmserve_lab.how_wrong.page import blind_table, tables
+from llmserve_lab.how_wrong.page import blind_table, expert_tables, tables
 from llmserve_lab.how_wrong.record import validated
 from llmserve_lab.validation import achieved, dense_rows
 from tests.each import agree, agrees, numbers, rows, stored
@@ -103,7 +103,7 @@ def test_a_constant_has_its_own_value_within_the_range_of_its_fits() -> None:
 def test_a_name_left_out_has_its_error_and_fewer_rows_in_the_plain_band() -> None:
     back = {name: key for key, name in NAMES.items()}
     tried = validated()["coverage"]["tried"]
-    for line in stored("how_wrong", "All rows of one name left out"):
+    for line in stored("how_wrong", "All rows of one group left out"):
         key = back[line["left out"]]
         (by,) = (b for b in LABELS if key in {getattr(r, b) for r in dense_rows()})
         own = errors("tpot", by, **{by: key})
@@ -153,17 +153,37 @@ def test_a_factor_s_share_of_first_tokens_is_missing_where_one_model_was_scored(
     None
 ):
     shown = {
-        line["what is new"]: line for line in stored("how_wrong", "Share of left-out")
+        line["what is new"]: line for line in stored("how_wrong", "What is new in your")
     }
     assert shown["the model"]["TTFT held"] == "–" != shown["the model"]["TPOT held"]
     for line in shown.values():
         for head in ("TPOT held", "TTFT held"):
             assert line[head] == "–" or between(line[head].replace("–", " to "))
-    promised = [int(line["was to hold"]) for line in shown.values()]
-    assert promised == [95, 90, 90, 90]
+    (_, runs), *tested, (_, mixture) = shown.items()
+    promised = [int(line["meant to hold"]) for _, line in tested]
+    assert promised == [95, 90, 90, 90] and mixture["meant to hold"] == "90"
+    assert {runs["meant to hold"], runs["TPOT held"], mixture["TTFT held"]} == {"–"}
     assert [line["factor of"] for line in shown.values()] == [
-        "its engine’s near rows", *["book’s band"] * 3
+        "its own two runs", "its engine’s near rows", *["book’s band"] * 3, "its band"
     ]  # fmt: skip
+
+
+def test_the_table_of_what_is_new_has_the_errors_of_the_rows_left_out() -> None:
+    """Line by line, from the smallest error to the largest; worse than each mean."""
+    load, *lines, mixture = stored("how_wrong", "What is new in your")
+    labels = {"only the server": "server", "the kind of GPU": "system",
+              "the model": "model", "the engine": "engine"}  # fmt: skip
+    assert [line["what is new"] for line in lines] == [*labels]
+    assert agree([load["mean error"]], [100 * fairness.own_runs("both")[1]])
+    last = first(load["mean error"])
+    for line in lines:
+        own = errors("tpot", labels[line["what is new"]])
+        assert agree([line["mean error"]], [mean(own)])
+        assert last < first(line["mean error"]) < first(line["worst server"])
+        last = first(line["mean error"])
+    span = [100 * each for each in expert_tables.span()]
+    assert agree(mixture["mean error"].split("–"), span) and span[0] > last
+    assert agree([mixture["TPOT held"]], [100 * expert_tables.held("tpot")[1]])
 
 
 def test_a_machine_has_the_error_and_the_bias_of_its_own_passes() -> None:

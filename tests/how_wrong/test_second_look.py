@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import pytest
 
 from llmserve_lab.how_wrong import (
@@ -23,6 +25,7 @@ from llmserve_lab.how_wrong.record import (
     bias,
     mean_error,
     record,
+    row_errors,
     validated,
 )
 from llmserve_lab.validation import (
@@ -106,6 +109,22 @@ def test_the_same_rows_as_the_tool_change_little() -> None:
     assert least < mean_error("tpot", "model") < most < 0.09
 
 
+def test_the_run_with_the_most_clients_errs_most_and_is_no_measure_of_the_others() -> (
+    None
+):
+    """Its own error is the largest; divided by it, loads between get worse."""
+    loads: dict[tuple[str, int, int], list[tuple[int, float]]] = {}
+    for row, error in zip(dense_rows(), row_errors("tpot", "model"), strict=True):
+        key = (row.server, row.prompt_len, row.output_len)
+        loads.setdefault(key, []).append((row.clients, abs(float(error))))
+    several = [sorted(each) for each in loads.values() if len(each) > 2]
+    few, most = (fmean(each[at][1] for each in several) for at in (0, -1))
+    assert fairness.at_the_most() == pytest.approx(most)
+    before, after = fairness.own_runs("most")
+    assert most > 1.3 * before > 1.3 * few and after > before
+    assert fairness.own_runs("both")[1] < before
+
+
 def test_an_iteration_by_hand_carries_what_the_simulator_counts() -> None:
     """Prompts by clients over answer lengths, the cache by prompts and half answers."""
     _, found = term_by_term.counted()
@@ -114,13 +133,6 @@ def test_an_iteration_by_hand_carries_what_the_simulator_counts() -> None:
     assert (example.CLIENTS - 1) / answer == pytest.approx(prompts, rel=0.08)
     cached = example.CLIENTS * 1.5 * answer
     assert cached == pytest.approx(found.kv_tokens, rel=0.02)
-
-
-def test_an_error_of_time_is_another_of_rates() -> None:
-    """The datasheet's error of TPOT as a rate is, by chance, nearly the opening's."""
-    sheet, _, measured = example.tokens_per_s()
-    share = example.worked("datasheet")[-1].share
-    assert 1 / (1 + share) == pytest.approx(sheet / measured, rel=2e-3)
 
 
 def test_with_few_clients_the_first_token_is_predicted_too_long() -> None:

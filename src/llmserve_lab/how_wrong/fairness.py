@@ -13,7 +13,7 @@ from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.checks import UnknownKeyError, key_of
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.record import chosen, row_errors
-from llmserve_lab.validation import Predictor, dense_rows, errors
+from llmserve_lab.validation import MeasuredRow, Predictor, dense_rows, errors
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.fit import TTFT_WEIGHT, UNKNOWN_WEIGHT
 from llmserve_lab.validation.prediction import Kind
@@ -112,6 +112,41 @@ def between_runs(which: Runs) -> BetweenRuns:
         after += [each - shift for _, each in between]
     sizes = (np.abs(np.expm1(each)) for each in (before, after))
     return BetweenRuns(tuple(servers), *sizes)
+
+
+def at_the_most() -> float:
+    """Mean TPOT error of the runs with the most clients that :func:`own_runs` uses."""
+    rows, error = chosen("tpot", "model")
+    kept = dict[tuple[str, int, int], list[tuple[int, float]]]()
+    for row, each in zip(rows, error, strict=True):
+        key = (row.server, row.prompt_len, row.output_len)
+        kept.setdefault(key, []).append((row.clients, abs(float(each))))
+    return float(np.mean([max(loads)[1] for loads in kept.values() if len(loads) > 2]))
+
+
+# Shapes of a request, by the least ratio of its lengths that gives it its name.
+LONGER = 4
+SHAPES = ("long prompts", "long answers", "lengths alike")
+
+
+def shaped(words: str) -> tuple[tuple[MeasuredRow, ...], Floats]:
+    """Rows whose prompt or answer is at least four times the other, or neither.
+
+    With their TPOT errors, the model left out.
+
+    Raises:
+        LookupError: there is no such shape.
+    """
+    key_of("words", words, dict.fromkeys(SHAPES))
+    rows, error = chosen("tpot", "model")
+    own = np.array([_shape(row) == words for row in rows])
+    return tuple(row for row, mine in zip(rows, own, strict=True) if mine), error[own]
+
+
+def _shape(row: MeasuredRow) -> str:
+    if row.prompt_len >= LONGER * row.output_len:
+        return SHAPES[0]
+    return SHAPES[1 if row.output_len >= LONGER * row.prompt_len else 2]
 
 
 def worst_server(servers: Sequence[str], size: Floats) -> float:

@@ -7,35 +7,61 @@ from dataclasses import dataclass
 
 from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.decision import TPOT_S, Forecast, PlannedLoad
-from llmserve_lab.how_wrong.factors import Rule, beyond, cases, risk
+from llmserve_lab.how_wrong.factors import NEW, Rule, beyond, cases, risk
+from llmserve_lab.how_wrong.page import expert_tables
+from llmserve_lab.how_wrong.page.pictures import CASES, trusted
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
+from llmserve_lab.validation.bands import INSIDE
 
 
 def factors() -> Table:
-    """Which rule gives the factor, by what is new, and what the rule held."""
-    rows = [
-        (
-            each.new,
-            each.rule,
-            f"{100 * each.promised:.0f}",
-            *(_held(*one) for one in zip(each.held, each.names, strict=True)),
-        )
-        for each in cases()
-    ]
+    """By what is new: the error to expect, the rule of the factor, what it held."""
+    errors = dict(zip(CASES.values(), trusted(), strict=True))
+    rows = [("a load between two own runs", *_errors(errors[""]), OWN_RUNS, *3 * "–")]
+    for each in sorted(cases(), key=lambda case: errors[LABELS[case.new]]):
+        held = (_held(*one) for one in zip(each.held, each.names, strict=True))
+        off, promised = _errors(errors[LABELS[each.new]]), f"{100 * each.promised:.0f}"
+        rows.append((each.new, *off, each.rule, promised, *held))
+    least, most = (f"{100 * each:.1f}" for each in expert_tables.span())
+    _, share = expert_tables.held("tpot")
+    promised, inside = f"{100 * INSIDE:.0f}", f"{100 * share:.0f}"
+    rows.append((MIXTURE, f"{least}–{most}", "–", "its band", promised, inside, "–"))
     return Table(
-        "Share of left-out rows that their factors held, in per cent (cross-validated)",
-        ("what is new", "factor of", "was to hold", "TPOT held", "TTFT held"),
+        "What is new in your case, and what to plan with: errors of TPOT, and rows "
+        "that the factors held, in per cent",
+        (
+            "what is new",
+            "mean error",
+            "worst server",
+            "factor of",
+            "meant to hold",
+            "TPOT held",
+            "TTFT held",
+        ),
         rows,
         notes=(
-            "Each left-out row has a factor of its own by the rule of its line. First "
-            f"line, to the slow side alone: {len(beyond('engine'))} vLLM rows of the "
-            "70B with a public script, each factor made from other servers. Other "
-            "lines, up and down: the rows of all names together, in brackets the name "
-            "of which the least was held, and the most. TTFT has rows of one model. "
-            "Without H100 the rows of one model remain, too few for a band.",
+            "Cross-validated, but for the errors of mixtures. Each left-out row has a "
+            "factor of its own by the rule of its line. Only "
+            f"the server, to the slow side alone: {len(beyond('engine'))} vLLM rows of "
+            "the 70B, each factor made from other servers. Book’s band, up and down: "
+            "in brackets the least and the most that one engine, model or kind of GPU "
+            "held. TTFT has rows of one model. Without H100 the rows of one model "
+            "remain, too few for a band. Mixtures: errors blind, the least and the "
+            "most of five trials; held of the fourth’s runs, by a band made without "
+            "them.",
         ),
     )
+
+
+LABELS = {"only the server": "server"} | {words: by for by, words in NEW.items()}
+OWN_RUNS, MIXTURE = "its own two runs", "a mixture of experts"
+
+
+def _errors(both: tuple[float, float]) -> tuple[str, str]:
+    """A mean error and that of the worst server, in per cent."""
+    mean, worst = both
+    return f"{mean:.1f}", f"{worst:.1f}"
 
 
 def _held(found: float | None, names: Mapping[str, float]) -> str:

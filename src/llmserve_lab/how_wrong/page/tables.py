@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.formula.text import signed
-from llmserve_lab.how_wrong import example
+from llmserve_lab.how_wrong import example, fairness
 from llmserve_lab.how_wrong.folds import NAMES, folds, span
 from llmserve_lab.how_wrong.record import (
     ENOUGH,
     SHEET,
     bias,
+    ends_of,
     mean_ends,
     mean_error,
     scored,
@@ -71,9 +74,8 @@ def by_hand() -> Table:
         ("clients", "measured", "book", "its error", "datasheet"),
         [*rows, *ends],
         notes=(
-            "Book: cross-validated, by constants that never saw a row of this model. "
-            "Datasheet: the error of the datasheet alone. Mean error: the errors above "
-            "without their signs.",
+            "Book: by constants that never saw a row of this model (cross-validated). "
+            "Datasheet: the error of the datasheet alone.",
         ),
     )
 
@@ -90,13 +92,26 @@ def groups() -> Table:
         pooled = (mean, _bias(bias("tpot", by)))
         counts = (len(dense_rows()), sum(fold.n_servers for fold in folds(by)))
         rows.append((f"all, {by} by {by}", *counts, *pooled))
+    rows += [_shaped(words) for words in fairness.SHAPES]
     return Table(
         "TPOT where the fit has not seen the model or the engine, errors in per cent "
         "(cross-validated)",
         ("left out", "rows", "servers", "mean error", "bias"),
         rows,
-        notes=(BOOTSTRAP,),
+        notes=(
+            "Last three lines: the model left out, by lengths (long: at least four "
+            "times the other length).",
+            BOOTSTRAP,
+        ),
     )
+
+
+def _shaped(words: str) -> tuple[str | int, ...]:
+    """The line of rows whose prompts and answers are alike in shape."""
+    own, error = fairness.shaped(words)
+    mean = bare_ends(float(np.abs(error).mean()), ends_of(np.abs(error), own))
+    counts = (len(own), len({row.server for row in own}))
+    return (words, *counts, mean, _bias(float(error.mean())))
 
 
 def _bias(share: float) -> str:
@@ -139,8 +154,9 @@ def yardsticks() -> Table:
         ("predicted by", "TPOT", "TTFT"),
         rows,
         notes=(
-            f"TPOT: all {len(dense_rows())} rows; TTFT: the {len(scored('ttft'))} "
-            "whose script is published, all of one model.",
+            f"TPOT: all {len(dense_rows())} rows (cross-validated); TTFT: the "
+            f"{len(scored('ttft'))} whose script is published, all of one model "
+            "(seen).",
             "× one factor: the datasheet’s time, times the median of measured over "
             "predicted of the other models’ rows.",
             "The tool: aiconfigurator 0.12.0, run for this comparison as a user would; "
@@ -230,8 +246,8 @@ def coverage() -> Table:
             error = with_ends(fold.mean, fold.ends)
             rows.append((NAMES[name], fold.n_predicted, error, plain, wide, first))
     return Table(
-        "All rows of one name left out: error of TPOT (cross-validated), and rows "
-        "inside a 90 % band",
+        "All rows of one group left out: error of TPOT (cross-validated), and rows "
+        "inside bands meant to hold 90 %",
         ("left out", "rows", "error", "plain, TPOT", "book’s, TPOT", "book’s, TTFT"),
         rows,
         notes=(
