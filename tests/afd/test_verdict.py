@@ -171,7 +171,13 @@ def test_layers_without_experts_are_waited_for_once_if_ffn_gpus_do_them() -> Non
     assert float(own.tpot_s(51) - moved.tpot_s(51)) == pytest.approx(saved)
     assert 60e-6 < float(part["starts"]) < 65e-6  # two of 31 µs
     with pytest.raises(ValueError, match="outer must be one of"):
-        OneSided(gpu=H100, n_attn=48, n_ffn=48, busiest=FULL, outer="CPU")  # type: ignore[arg-type]
+        OneSided(
+            gpu=H100,
+            n_attn=48,
+            n_ffn=48,
+            busiest=FULL,
+            outer="CPU",  # type: ignore[arg-type]
+        )
 
 
 def test_the_freest_split_is_the_best_of_all_that_it_may_do() -> None:

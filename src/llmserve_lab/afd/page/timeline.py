@@ -30,7 +30,7 @@ INKS: dict[str, Ink] = {
 
 
 @dataclass(frozen=True)
-class Stay:
+class BatchAtStage:
     """A batch at a stage, in microseconds."""
 
     stage: str
@@ -40,7 +40,7 @@ class Stay:
 
 
 @cache
-def played(*, split: bool) -> tuple[Stay, ...]:
+def played(*, split: bool) -> tuple[BatchAtStage, ...]:
     """Every stay of every batch: of a split each stage is a place of its own.
 
     A GPU of a group does attention and FFN; each way of the wire is one place in both.
@@ -58,7 +58,7 @@ def played(*, split: bool) -> tuple[Stay, ...]:
                 for stage in pair:
                     start = max(free[place[stage]], ready[batch])
                     free[place[stage]] = ready[batch] = start + took[stage]
-                    found.append(Stay(stage, batch, start, ready[batch]))
+                    found.append(BatchAtStage(stage, batch, start, ready[batch]))
     return tuple(found)
 
 
