@@ -1,7 +1,6 @@
 """The five sentences that a reader keeps, each held in every state that is shown.
 
-The numbers are found again by other means than those that print them: loads that are
-simulated, slots that are looked at, pipelines that run, splits that are tried.
+The numbers are found again by other means: simulated loads, slots, pipelines, splits.
 """
 
 from __future__ import annotations
@@ -278,8 +277,7 @@ def test_rows_are_sent_as_in_the_groups_that_were_measured(
         scored = run_as(record, replace(book_assumptions(), overlap="ideal halves"))
         sent = float(scored.traffic["dispatched_copies"])
         assert coupled.copies_of_row(scored, comparison.COPIES) == sent
-    asked = {"copies": comparison.COPIES, "overlap": overlap}
-    group = coupled.together(H100, 96, TIGHT, **asked)
+    group = coupled.together(H100, 96, TIGHT, copies=comparison.COPIES, overlap=overlap)
     assert comparison.whole(H100, TIGHT, overlap=overlap) == group
 
 
