@@ -115,3 +115,29 @@ def test_a_dot_by_the_limit_of_the_other_model_is_seen() -> None:
         if (known := figure.values(**at))
     }
     assert (False, True) in apart
+
+
+# Lanes of bars that are faded, by how their names begin; the last has no other side.
+FADED: dict[str, dict[str, Test]] = {
+    "roofline.iteration_time": {
+        "decode": full("held_bytes"), "prefill": full("stored_bytes"),
+    },
+    "quantization.few_bits": LIMITS["quantization.few_bits"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FADED)
+def test_bars_of_what_does_not_fit_are_faint_and_no_others(name: str) -> None:
+    figure, tests = registry.figures()[name](), FADED[name]
+    found = corners(figure, tests)
+    assert len(found) > 1
+    for reached, at in found.items():
+        plot = Plot(figure, **at)
+        looks = {
+            (plot.y.near(y + item.get("height", 0) / 2), item.get("opacity", 1) < 1)
+            for _, y, item in plot.of("rect")
+        }
+        for (lane, is_full), (other, faint) in product(
+            zip(tests, reached, strict=True), looks
+        ):
+            assert not other.startswith(lane) or faint == is_full, (other, at)
