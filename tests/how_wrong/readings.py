@@ -16,10 +16,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
-    "how-wrong.predict-left": {
-        "about 25 %": "reaches of its bandwidth",
-        "more than 50 %": "nothing fitted",
-    },
     "how-wrong.predict-script": {
         "both grow several times": "nearly as many tokens",
         "both hardly change": "all start and end together",
@@ -31,7 +27,6 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
-    "how-wrong.predict-left": ("all of them on H100", "How far off", "on average"),
     "how-wrong.predict-script": ("forgets this", "mean errors"),
     "how-wrong.predict-seesaw": ("SGLang's time per output token", "go with it"),
     "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
@@ -40,7 +35,6 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
-    "how-wrong.predict-left": "less than 10 %",
     "how-wrong.predict-script": "TPOT's hardly changes, TTFT's grows several times",
     "how-wrong.predict-seesaw": "later first tokens, and answers about as quick",
 }

@@ -39,7 +39,7 @@ def test_a_plan_that_knows_its_engine_lies_between() -> None:
 
 @pytest.mark.long
 def test_every_plan_is_held_against_its_promise_over_its_prediction() -> None:
-    """The same rows and one rule for all; the stricter one is what a factor held."""
+    """Without a factor by the promise itself, else by what its factor held."""
     rows, error = chosen("tpot", "model")
     alone = [
         1 / (1 + float(each))
@@ -47,17 +47,39 @@ def test_every_plan_is_held_against_its_promise_over_its_prediction() -> None:
         if row.public and row.engine == decision.ENGINE
     ]
     for plan in worked_plans()[:-1]:
-        assert plan.slack is not None
         limit = 1e3 * decision.TPOT_S / plan.tpot_ms
-        assert plan.slack == pytest.approx(limit)
         found = sum(each > limit for each in alone) / len(alone)
-        assert plan.slower == pytest.approx(found)
-        assert (plan.risk is None) is (plan.tpot_factor is None)
-        if plan.risk is not None:  # made of other servers, a factor holds less
+        assert plan.risk is not None
+        if plan.tpot_factor is None:
+            assert plan.risk == pytest.approx(found)
+        else:  # made of other servers, a factor holds less
             assert plan.risk > found
     known, *_ = factors.cases()
     assert worked_plans()[1].risk == pytest.approx(1 - (known.held[0] or 0))
-    assert worked_plans()[-1].slack is worked_plans()[-1].risk is None
+    assert worked_plans()[-1].risk is None
+
+
+@pytest.mark.long
+def test_the_plans_decided_on_follow_from_their_rates() -> None:
+    """By a pocket calculator: servers from the rate, GPUs from the servers."""
+    table = plan_tables.decided()
+    assert table.columns[3:6] == ("tokens/s", "servers", "GPUs")
+    gpus = []
+    for _, _, clients, rate, servers, devices, _ in table.rows:
+        per_s = int(str(rate).replace(",", ""))
+        assert ceil(decision.ASKED_PER_S / per_s) == int(servers)
+        assert example.TP * int(servers) == int(devices)
+        assert 20 < per_s / int(clients) < 60
+        gpus.append(int(devices))
+    hope, engine, band, measured = worked_plans()
+    assert gpus[:2] == [band.gpus, engine.gpus]
+    assert gpus[-2:] == [hope.gpus, measured.gpus]
+    for row, beside in zip(table.rows[2:4], decision.engine_neighbours(), strict=True):
+        plan = decision.engine_plan_at(beside.tpot.factor)
+        assert str(beside.clients) in str(row[0]) and int(row[2]) == plan.clients
+        assert float(row[1]) == beside.tpot.factor and row[-1] == "–"
+    cheap, dear = gpus[2:4]
+    assert measured.gpus < cheap < engine.gpus < dear < band.gpus
 
 
 @pytest.mark.long
@@ -78,11 +100,13 @@ def test_the_factor_of_the_engine_jumps_with_one_slow_row() -> None:
     assert len(slow) == decision.n_own(row.clients)
     assert slow[2] <= known.tpot.factor <= slow[1] + 5e-4
     assert factor_of[known.clients] > factor_of[known.clients - 2] + 0.04
-    before, most = factor_of[known.clients - 2], max(factor_of.values())
-    plans = [decision.engine_plan_at(each) for each in (most, before)]
-    (least, dear), (many, cheap) = plans
-    assert least < known.clients < many and cheap < dear
-    assert decision.engine_plan_at(known.tpot.factor)[0] == known.clients
+    before, most = decision.engine_neighbours()
+    assert before.tpot.factor == factor_of[known.clients - 2]
+    assert most.tpot.factor == max(factor_of.values())
+    assert before.clients < known.clients < most.clients
+    many, least = (decision.engine_plan_at(each.tpot.factor) for each in (before, most))
+    assert least.clients < known.clients < many.clients
+    assert decision.engine_plan_at(known.tpot.factor).clients == known.clients
 
 
 def test_two_runs_correct_the_load_between_by_the_printed_numbers() -> None:

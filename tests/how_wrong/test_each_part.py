@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from statistics import fmean
 from typing import Any
 
@@ -18,6 +18,7 @@ from llmserve_lab.how_wrong.page import (
     pictures,
     playground,
     tables,
+    trust_picture,
     twin_blind,
 )
 from llmserve_lab.how_wrong.record import record, row_errors, validated
@@ -90,19 +91,26 @@ def told(panel: object) -> dict[str, object]:
     return dict(zip(words, legend.legend_handles, strict=True))
 
 
-BLIND: dict[str, Callable[[], Iterable[float]]] = {
-    "twin, decode steps": lambda: [twin_blind.score().mean_error],
-    "mixtures of experts": expert_tables.span,
-    "one GPU alone": lambda: [
-        fmean(abs(e.predicted_s / float(e.run.seconds) - 1) for e in found)
-        for found in (blind_table.errors("fitted", s) for s in blind_table.SORTS)
-    ],
+def alone(sort: str) -> float:
+    """Mean error of one sort of the blind iterations on one GPU."""
+    return fmean(
+        abs(each.predicted_s / float(each.run.seconds) - 1)
+        for each in blind_table.errors("fitted", sort)
+    )
+
+
+BLIND: dict[str, Callable[[], float]] = {
+    "twin, decode steps": lambda: twin_blind.score().mean_error,
+    "one GPU, decode steps": lambda: alone("decode"),
+    "mixtures, best trial": lambda: min(expert_tables.span()),
+    "mixtures, worst trial": lambda: max(expert_tables.span()),
+    "one GPU, whole prompts": lambda: alone("prompt"),
 }
 
 
 def test_a_bar_of_trust_is_a_mean_and_its_ink_says_how_it_was_tried() -> None:
     """What was left out of a fit above, and what was predicted blind below."""
-    (panel,) = drawn.panels(pictures.trust)
+    (panel,) = drawn.panels(trust_picture.trust)
     names = [label.get_text() for label in panel.get_yticklabels()]
     assert names == [*NEW, *BLIND]
     handles: dict[str, Any] = told(panel)
@@ -113,38 +121,52 @@ def test_a_bar_of_trust_is_a_mean_and_its_ink_says_how_it_was_tried() -> None:
     for name, bar, said in zip(names, panel.patches, words, strict=True):
         how = inks[seen._name(bar.get_facecolor())]
         assert how == ("blind" if name in BLIND else "left out of the fit")
-        if name in NEW:
-            ends = [mean(errors("tpot", NEW[name]))]
-        else:
-            found = [100 * each for each in BLIND[name]()]
-            ends = sorted({min(found), max(found)})
-        assert numbers(said.replace("–", " ")) == pytest.approx(ends, abs=0.051)
-        assert bar.get_width() == pytest.approx(ends[-1]) and ends[-1] > longest
-        longest = ends[-1]
-    assert numbers(pictures.trust().sentence) == [len(dense_rows())]
-    said = [numbers(each.replace("–", " ")) for each in words]
-    ends = [said[0][0], said[3][0], min(map(min, said[4:])), max(map(max, said[4:]))]
-    assert numbers(pictures.trust().title) == pytest.approx(ends, abs=0.51)
+        size = mean(errors("tpot", NEW[name])) if name in NEW else 100 * BLIND[name]()
+        assert numbers(said) == pytest.approx([size], abs=0.051)
+        assert bar.get_width() == pytest.approx(size) and size > longest
+        longest = size
+    assert numbers(trust_picture.trust().sentence) == [len(dense_rows())]
+    sizes = [numbers(each)[0] for each in words]
+    ends = [sizes[0], sizes[len(NEW) - 1], sizes[len(NEW)], sizes[-1]]
+    assert numbers(trust_picture.trust().title) == pytest.approx(ends, abs=0.51)
 
 
-def test_a_pale_bar_of_an_engine_is_the_plain_band_and_a_dark_one_the_book_s() -> None:
+def test_a_bar_of_an_engine_is_darker_the_more_its_band_does() -> None:
+    """Plain, one factor, raised: the factor gains more than its exponent."""
     (panel,) = drawn.panels(pictures.held)
     engines = [label.get_text() for label in panel.get_yticklabels()]
     handles: dict[str, Any] = told(panel)
-    dark = {h.get_alpha(): t for t, h in handles.items() if "band" in t}
-    assert dark == {min(dark): "plain band", max(dark): "book’s band"}
+    dark = {h.get_alpha(): t for t, h in handles.items() if t[:2] != "to"}
+    assert [dark[each] for each in sorted(dark)] == [
+        "plain band", "one factor", "book’s band"
+    ]  # fmt: skip
     tried = validated()["coverage"]["tried"]["engine"]["tpot"]
+    nested = record()["nested"]["engine"]
     for bar, text in zip(panel.patches, panel.texts, strict=True):
-        place = round(-(bar.get_y() + bar.get_height() / 2 - 0.01) + 0.0)
-        engine = BACK[engines[min(place, 2)]]
-        assert float(text.get_text()) == pytest.approx(bar.get_width(), abs=0.51)
-        assert text.get_position()[1] == pytest.approx(
-            bar.get_y() + bar.get_height() / 2
+        middle = bar.get_y() + bar.get_height() / 2
+        engine = BACK[engines[round(-middle)]]
+        _, plain, even, _ = tried[engine]
+        held = {"plain band": plain, "one factor": even,
+                "book’s band": nested[engine]["tpot"][1]}  # fmt: skip
+        share = 100 * held[dark[bar.get_alpha()]]
+        assert bar.get_width() == pytest.approx(share, abs=0.01)
+        assert float(text.get_text()) == pytest.approx(share, abs=0.51)
+        assert text.get_position()[1] == pytest.approx(middle)
+    found = pictures.held()
+    rows_of = {engine: tried[engine][0] for engine in pictures.LEFT_ENGINES}
+    shares = [
+        sum(rows_of[e] * held for e, held in of.items()) / sum(rows_of.values())
+        for of in (
+            {e: tried[e][1] for e in rows_of}, {e: tried[e][2] for e in rows_of},
+            {e: nested[e]["tpot"][1] for e in rows_of},
         )
-        if dark[bar.get_alpha()] == "plain band":
-            assert bar.get_width() == pytest.approx(100 * tried[engine][1], abs=0.51)
-    for plain, book in zip(panel.patches[::2], panel.patches[1::2], strict=True):
-        assert plain.get_width() < book.get_width()
+    ]  # fmt: skip
+    plain, even, wide = shares
+    assert even - plain > 5 * (wide - even) > 0  # as the title says
+    exponents = [nested[e]["tpot"][0] for e in pictures.LEFT_ENGINES]
+    assert numbers(found.sentence) == pytest.approx(
+        [*exponents, *(round(100 * each) for each in shares)]
+    )
 
 
 def test_parts_of_a_token_are_the_terms_of_the_table_and_sum_to_its_words() -> None:

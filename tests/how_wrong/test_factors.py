@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.how_wrong import decision, example, factors, fairness
-from llmserve_lab.how_wrong.page import pictures, plan_tables, tables
+from llmserve_lab.how_wrong.page import plan_tables, tables, trust_picture
 from llmserve_lab.how_wrong.record import (
     ENOUGH,
     chosen,
@@ -143,9 +143,9 @@ def test_the_picture_of_trust_is_counted_again_from_the_rows() -> None:
     A fit that has not seen a server is the least blind of the four, and a load between
     two own runs is predicted best of all.
     """
-    first, *lines = pictures.trusted()
-    labels = [label for label in pictures.CASES.values() if label]
-    assert len(pictures.CASES) == len(lines) + 1 == len(labels) + 1
+    first, *lines = trust_picture.trusted()
+    labels = [label for label in trust_picture.CASES.values() if label]
+    assert len(trust_picture.CASES) == len(lines) + 1 == len(labels) + 1
     for (mean, worst), label in zip(lines, labels, strict=True):
         rows, error = chosen("tpot", label)
         assert len(rows) == len(dense_rows())

@@ -85,7 +85,7 @@ KEPT: dict[str, list[str]] = {
         "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
         "‘worse than’ ttft",
         "‘within one’ full_ttft",
-        "‘not made’ held_least held_most",
+        "‘not made’ single_least single_most held_least held_most",
     ],
     "kv_memory": [
         "kappa_kib tokens share ‘with up’ uncrossed",

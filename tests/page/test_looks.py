@@ -205,7 +205,7 @@ OTHERS = {
     "capacity": 2,
     "continuous_batching": 2,
     "flash_attention": 2,
-    "how_wrong": 2,
+    "how_wrong": 1,
     "roofline": 1,
 }
 

@@ -5,7 +5,7 @@ their numbers. The measured ones are worked out here from what was published alo
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -131,38 +131,44 @@ def test_every_still_with_the_word_was_read() -> None:
     assert called == {*WHERE, *AXES, *BARS}
 
 
+def longest_of(lines: Iterable[drawn.Points]) -> list[tuple[float, float]]:
+    """The line of an ink with the most points: its plan is a point by itself."""
+    return sorted((list(line) for line in lines), key=len)[-1]
+
+
 def test_lines_of_a_band_have_the_inks_of_their_names() -> None:
-    """Widest the book's band, then the engine's factor, then what is predicted."""
+    """Each factor's line ends at its plan's clients, just below the promise."""
     panel = panel_of("how_wrong.pictures.band")
     inks = {t.get_text(): seen._name(t.get_color()) for t in panel.texts}
     lines = drawn.lines(panel)
-    book = inks["book’s band"]
-    assert len({book, inks["predicted"], inks["vLLM’s factor"]}) == 3
-    (high,), (made,) = lines[book], lines[inks["predicted"]]
-    ((*engine,),) = lines[inks["vLLM’s factor"]]
-    assert all(
-        h > f > m for (_, h), (_, f), (_, m) in zip(high, engine, made, strict=True)
-    )
+    names = {
+        plan: next(each for each in inks if each.startswith(name))
+        for plan, name in (
+            ("book’s band", "engine not known"), ("vLLM’s factor", "engine known")
+        )
+    }  # fmt: skip
+    assert len({inks[each] for each in (*names.values(), "predicted")}) == 3
+    (made,) = lines[inks["predicted"]]
     shown = {
         line["quantity"]: line for line in stored("how_wrong", "Plans for the same")
     }
-    for plan, points in (("book’s band", high), ("vLLM’s factor", engine)):
+    for plan, name in names.items():
         clients = int(shown["clients"][plan])
-        (longest,) = (y for x, y in points if x == clients)
+        points = longest_of(lines[inks[name]])
+        assert all(y > dict(made)[x] for x, y in points)
+        last, longest = points[-1]
+        assert last == clients and longest <= 1e3 * decision.TPOT_S
         ms, factor = numbers(shown["TPOT, ms, × factor"][plan])
         assert longest == pytest.approx(ms * factor, rel=2e-3)
-        assert str(clients) in inks
+        assert numbers(name) == [clients]
+    high, engine = (dict(longest_of(lines[inks[name]])) for name in names.values())
+    assert all(y > engine[x] for x, y in high.items())
     (promise,) = (t for t in panel.texts if t.get_text().startswith("promise"))
     levels = [
         line for points in lines[seen._name(promise.get_color())] for line in points
     ]
     assert {y for _, y in levels} == {1e3 * decision.TPOT_S}
     assert numbers(promise.get_text()) == [1e3 * decision.TPOT_S]
-    uprights = {p.vertices[0][0] for c in panel.collections for p in c.get_paths()
-                if len(p.vertices) == 2}  # fmt: skip
-    assert uprights == {
-        int(shown["clients"][p]) for p in ("book’s band", "vLLM’s factor")
-    }
 
 
 def test_lines_of_the_end_of_the_cache_have_the_inks_of_their_names() -> None:

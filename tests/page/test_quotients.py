@@ -38,6 +38,7 @@ OTHERS = {  # heads that read alike and are no quotient of two cells beside them
     ("attention_ffn", "ratio"),  # of machines, as it is chosen or computed
     ("catalog", "prompt / output"),
     ("kv_memory", "share"),
+    ("how_wrong", "TPOT factor"),
     ("how_wrong", "vLLM’s factor"),
     ("varlen_batching", "predicted factor"),  # its two times are not printed
 }

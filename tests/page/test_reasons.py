@@ -12,7 +12,7 @@ import pytest
 
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.how_wrong.pairs import pairs
-from llmserve_lab.how_wrong.record import chosen, record
+from llmserve_lab.how_wrong.record import record
 from llmserve_lab.kv_memory.serving import warm
 from llmserve_lab.page.question.content import text_of
 from llmserve_lab.running_example import device
@@ -65,13 +65,6 @@ def keys(wide: float, bits: float, rows: float, room: float, step: float) -> Num
     fit = left / (2 * key)
     most = fit // step * step
     return [rows, wide, size, queries, key, left, 2 * key, fit, step, most]
-
-
-def big_rows() -> Numbers:
-    """Rows of the largest model that is left out, H100, H200 and B200 alike."""
-    rows, errors = chosen("tpot", "model")
-    of = [abs(e) for r, e in zip(rows, errors, strict=True) if r.model == "llama-3-70b"]
-    return [float(np.mean(of))]
 
 
 def seesaw(_: float) -> Numbers:
@@ -162,7 +155,6 @@ REASONS: dict[str, Callable[..., Numbers]] = {
     "flash-attention.running-sum": tile_sums,
     "flash-attention.keys-that-fit": keys,
     "flash-attention.splits": lambda _, sms: [4, sms, 4, sms / 4],
-    "how-wrong.predict-left": big_rows,
     "how-wrong.predict-script": lambda: [
         record()["script"]["lengths at 80 to 100 % of the nominal ones"][1]
     ],

@@ -240,14 +240,23 @@ def own_factor(kind: Kind, row: MeasuredRow, digits: int) -> float:
     return round(1 / (1 + float(np.percentile(own, TAILS[0]))), digits)
 
 
-def engine_plan_at(factor: float) -> tuple[int, int]:
-    """Clients and devices of the engine's plan if one factor held at every load."""
-    plan = most_kept(each.at(factor) for each in engine_loads())
-    return plan.clients, example.TP * servers(plan, "longest_s")
+def engine_plan_at(factor: float) -> PlannedLoad:
+    """The engine's plan if one factor held at every load."""
+    return most_kept(each.at(factor) for each in engine_loads())
+
+
+def engine_neighbours() -> tuple[PlannedLoad, PlannedLoad]:
+    """Loads near the engine's plan whose factors differ from its own.
+
+    Two clients fewer, before the factor jumps; and the first with the largest factor.
+    """
+    found, plan = engine_loads(), engine_known()
+    (fewer,) = (each for each in found if each.clients == plan.clients - 2)
+    return fewer, max(found, key=lambda each: each.tpot.factor)
 
 
 def power(kind: Kind) -> float:
-    """The power to which the factor of the nearest errors is raised in a band."""
+    """The exponent to which the factor of the nearest errors is raised in a band."""
     return stretch(kind)
 
 

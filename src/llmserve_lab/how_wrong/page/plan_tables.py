@@ -9,7 +9,7 @@ from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.decision import TPOT_S, Forecast, PlannedLoad
 from llmserve_lab.how_wrong.factors import NEW, Rule, beyond, cases, risk
 from llmserve_lab.how_wrong.page import expert_tables
-from llmserve_lab.how_wrong.page.pictures import CASES, trusted
+from llmserve_lab.how_wrong.page.trust_picture import CASES, trusted
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation.bands import INSIDE
@@ -41,21 +41,19 @@ def factors() -> Table:
         ),
         rows,
         notes=(
-            "Cross-validated, but for the errors of mixtures. Each left-out row has a "
-            "factor of its own by the rule of its line. Only "
-            f"the server, to the slow side alone: {len(beyond('engine'))} vLLM rows of "
-            "the 70B, each factor made from other servers. Book’s band, up and down: "
-            "in brackets the least and the most that one engine, model or kind of GPU "
-            "held. TTFT has rows of one model. Without H100 the rows of one model "
-            "remain, too few for a band. Mixtures: errors blind, the least and the "
-            "most of five trials; held of the fourth’s runs, by a band made without "
-            "them.",
+            "All but mixtures: cross-validated. Book’s band: pooled, and in brackets "
+            "the least and the most of a single engine, model or kind of GPU that was "
+            f"left out. Only the server: {len(beyond('engine'))} vLLM rows of the 70B "
+            "model, to the slow side alone, each factor made from other servers. TTFT "
+            "has rows of one model. H100 cannot be left out, since the rows of one "
+            "model would remain. Mixtures: the least and the most of five blind "
+            "trials; held of the fourth’s runs, by a band made without them.",
         ),
     )
 
 
 LABELS = {"only the server": "server"} | {words: by for by, words in NEW.items()}
-OWN_RUNS, MIXTURE = "its own two runs", "a mixture of experts"
+OWN_RUNS, MIXTURE = "none tested", "a mixture of experts"
 
 
 def _errors(both: tuple[float, float]) -> tuple[str, str]:
@@ -94,9 +92,8 @@ class WorkedPlan:
     """A plan from its clients to its GPUs, to the digits that are printed.
 
     Without a factor a time is planned with as it is; a measurement risks nothing.
-    ``slack`` is the promised TPOT over the predicted one, ``slower`` the share of the
-    engine's rows whose measured TPOT was longer by more than that, and ``risk`` the
-    share that was longer than the row's own factor allows.
+    ``risk`` is the share of the engine's rows that were slower than the plan allows,
+    each row beside a factor made from other servers.
     """
 
     clients: int
@@ -108,8 +105,6 @@ class WorkedPlan:
     answer_s: float
     tokens_per_s: float
     servers: int
-    slack: float | None
-    slower: float | None
     risk: float | None
 
     @property
@@ -130,13 +125,6 @@ class WorkedPlan:
             "tokens in an answer": f"{self.answer_len:.1f}",
             "answer takes, s": f"{self.answer_s:.2f}",
             "tokens/s": f"{self.tokens_per_s:,.0f}",
-            "servers": str(self.servers),
-            "GPUs": str(self.gpus),
-            "promised / predicted TPOT": (
-                "–" if self.slack is None else f"{self.slack:.3f}"
-            ),
-            "rows slower than that": _share(self.slower),
-            "slower than their own factor": _share(self.risk),
         }
 
 
@@ -151,7 +139,7 @@ def worked_plans() -> tuple[WorkedPlan, ...]:
 
 
 def plans() -> Table:
-    """The plans side by side, each line to be worked again, and what may break."""
+    """The plans side by side, each line to be worked again."""
     first, *others = (each.lines for each in worked_plans())
     rows = [
         (line, cell, *(each[line] for each in others)) for line, cell in first.items()
@@ -162,13 +150,60 @@ def plans() -> Table:
         ("quantity", *(name for name, *_ in PLANS), "measured"),
         rows,
         notes=(
-            "Slower: share of the vLLM rows with a public script whose measured over "
-            "predicted TPOT is larger than the line above (cross-validated). Own "
-            "factor: the same, each row beside the factor that other servers give "
-            "it; the power is chosen without vLLM.",
             "Measured: the answer’s time is computed before its parts are rounded.",
         ),
     )
+
+
+def decided() -> Table:
+    """What is known of the engine, and the GPUs and the risk that follow from it."""
+    hope, engine, band, measured = worked_plans()
+    fewer, more = decision.engine_neighbours()
+    lines = [
+        ("its engine is unknown (book’s band)", f"{band.tpot_factor:.3f}", band),
+        ("its engine (vLLM’s factor)", f"{engine.tpot_factor:.3f}", engine),
+        *(_neighbour(each) for each in (fewer, more)),
+        ("nothing of errors (no factor)", "–", hope),
+        ("its measured times", "–", measured),
+    ]
+    return Table(
+        f"Plans for {decision.ASKED_PER_S:,.0f} tokens/s, each with the most clients, "
+        f"up to the {example.CLIENTS} measured, that keep the promises",
+        (
+            "what is known",
+            "TPOT factor",
+            "clients a server",
+            "tokens/s",
+            "servers",
+            "GPUs",
+            "rows too slow",
+        ),
+        [
+            (
+                known,
+                factor,
+                str(plan.clients),
+                f"{plan.tokens_per_s:,.0f}",
+                str(plan.servers),
+                str(plan.gpus),
+                _share(plan.risk),
+            )
+            for known, factor, plan in lines
+        ],
+        notes=(
+            f"Rows too slow: of the {len(beyond('engine'))} vLLM rows with a public "
+            "script, those whose TPOT was longer than the plan allows "
+            "(cross-validated), each beside a factor made from other servers, the "
+            "band’s exponent chosen without vLLM.",
+        ),
+    )
+
+
+def _neighbour(load: PlannedLoad) -> tuple[str, str, WorkedPlan]:
+    """The engine's plan by the factor of another load, which no risk is known of."""
+    factor = load.tpot.factor
+    plan = _worked(decision.engine_plan_at(factor), None, "longest_s")
+    return f"– by its factor at {load.clients} clients", f"{factor:.3f}", plan
 
 
 def _worked(load: PlannedLoad, rule: Rule | None, which: str) -> WorkedPlan:
@@ -185,9 +220,7 @@ def _worked(load: PlannedLoad, rule: Rule | None, which: str) -> WorkedPlan:
         answer_s=round(load.answer_s(which), 2),
         tokens_per_s=round(load.tokens_per_s(which)),
         servers=decision.servers(load, which),
-        slack=plan_slack(rule) if rule else None,
-        slower=risk("prediction", plan_slack(rule)) if rule else None,
-        risk=risk(rule) if rule and widened else None,
+        risk=risk(rule, 1.0 if widened else plan_slack(rule)) if rule else None,
     )
 
 

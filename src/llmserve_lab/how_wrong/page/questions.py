@@ -7,7 +7,6 @@ from math import ceil
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong import formulas as f
-from llmserve_lab.how_wrong.folds import folds
 from llmserve_lab.how_wrong.pairs import pairs, ratios
 from llmserve_lab.how_wrong.record import record
 from llmserve_lab.how_wrong.wording import per_cent
@@ -20,7 +19,6 @@ from llmserve_lab.validation.cache_blocks import (
     room,
 )
 
-LEFT = ("less than 10 %", "about 25 %", "more than 50 %")
 SEESAW = (
     "shorter first tokens, and shorter answers",
     "later first tokens, and answers about as quick",
@@ -39,15 +37,6 @@ FORECAST_S, LOW, HIGH = 0.012, -0.20, 0.30
 FIRST_S, ANSWER, CLIENTS, ASKED_PER_S, TP = 0.5, 501, 30, 40_000, 4
 YI = 7  # the count that the text works by hand
 NEMO = 4  # the count that the exercise asks for
-
-
-def _fold_error() -> float:
-    """The mean error of the model with the most rows."""
-    return folds("model")[0].mean
-
-
-def _left() -> float:
-    return float(_fold_error() > 0.1) + float(_fold_error() > 0.4)
 
 
 def _seesaw() -> float:
@@ -105,26 +94,6 @@ def _told() -> str:
     )
 
 
-predict_left = Question(
-    name="how-wrong.predict-left",
-    kind="predict",
-    prompt=lambda: (
-        "The constants are fitted to rows of Qwen3-32B and Llama-3.1-8B, all of them "
-        "on H100. Then they predict the time per output token of Llama-3.1-70B on "
-        "H100, H200 and B200. How far off are they on average?"
-    ),
-    choices=LEFT,
-    answer=_left,
-    hints=(
-        Hint(lambda: 1.0, "What a GPU reaches of its bandwidth, it reaches anywhere."),
-        Hint(lambda: 2.0, "The datasheet alone, with nothing fitted, is that far off."),
-    ),
-    why=lambda: (
-        f"{per_cent(_fold_error())}. The model's size, the GPU's bandwidth and its "
-        "peak are known; the constants only say what share of them is reached, and "
-        "that hardly depends on the model."
-    ),
-)
 predict_script = Question(
     name="how-wrong.predict-script",
     kind="predict",

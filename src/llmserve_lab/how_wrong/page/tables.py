@@ -251,7 +251,7 @@ def coverage() -> Table:
         ("left out", "rows", "error", "plain, TPOT", "book’s, TPOT", "book’s, TTFT"),
         rows,
         notes=(
-            "Book’s: in-sample, since the powers of the book’s band were chosen on "
+            "Book’s: in-sample, since the exponents of the book’s band were chosen on "
             "these rows. The figure above chooses them again.",
             "–: too few rows with a published script remain. No band without H100: "
             "then the rows of one model remain.",
