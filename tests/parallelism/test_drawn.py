@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 from llmserve_lab.page.step.figure import StepFigure
+from llmserve_lab.parallelism.model import PROMPT, SMALL
 from llmserve_lab.parallelism.online import KEYS, QUERIES, VALUES
-from llmserve_lab.parallelism.page import two_servers
+from llmserve_lab.parallelism.page import layer_cuts, two_servers
+from llmserve_lab.parallelism.rows import (
+    data_parallel_attention,
+    sequence_parallel,
+    tensor_parallel,
+)
+from llmserve_lab.transformer import Transformer
 from tests.page import drawn
 from tests.page.frames import Row, counted, made, rows
 
@@ -115,7 +122,7 @@ def passes(log: str, stage: int, tick: int) -> str:
         return LETTERS[since] if 0 <= since < len(LETTERS) else ""
     together = {"decode, one batch": 1, "decode, four batches": N}[log]
     turn, batch = divmod(since, N)  # a token needs all stages before the next begins
-    return f"{LETTERS[batch]}{turn + 1}" if 0 <= turn < 3 and batch < together else ""
+    return f"{LETTERS[batch]}{turn + 1}" if 0 <= turn < 2 and batch < together else ""
 
 
 LOGS = [*made("parallelism.pipeline").logs]
@@ -127,8 +134,8 @@ def test_every_place_of_the_pipeline_has_its_batch(log: str) -> None:
     frames = made("parallelism.pipeline").logs[log].frames
     end = {
         "prefill, six batches": 6,
-        "decode, one batch": 9,
-        "decode, four batches": 12,
+        "decode, one batch": 5,
+        "decode, four batches": 8,
     }
     assert len(frames) == end[log] + N - 1
     assert len(cells) == N * len(frames)
@@ -203,3 +210,36 @@ def test_squares_and_frames_of_two_servers_are_ranks_and_groups() -> None:
                 assert (fills[one] == fills[two]) == (stage[one] == stage[two])
                 assert (groups[one] == groups[two]) == (group[one] == group[two])
         assert len(frames) == len({*group.values()})
+
+
+# A layer in three cuts
+
+
+def test_a_bar_of_a_layer_is_as_tall_as_its_bytes_are_many() -> None:
+    """Of two ranks that ran: a half is one part; all sums are told below."""
+    model, n = Transformer(SMALL), len(PROMPT)
+    sent = {
+        "TP": tensor_parallel(model, PROMPT, 2),
+        "TP with SP": sequence_parallel(model, PROMPT, 2),
+        "DP attention": data_parallel_attention(
+            model, [[PROMPT[: n // 2]], [PROMPT[n // 2 :]]]
+        ),
+    }
+    panels = drawn.panels(layer_cuts.layer_cuts)
+    assert [panel.get_title() for panel in panels] == [*sent]
+    tall, told = {}, {}
+    for panel in panels:
+        bars = [p for p in panel.patches if p.get_width() == 2]
+        names = [
+            t.get_text() for t in panel.texts if any(inside(b, *t.xy) for b in bars)
+        ]
+        halves = [1 + (name == "all-reduce") for name in names]
+        heights = [bar.get_height() for bar in bars]
+        assert heights == pytest.approx([heights[0] / halves[0] * h for h in halves])
+        tall[panel.get_title()] = sum(heights)
+        (said,) = (t.get_text() for t in panel.texts if "sends" in t.get_text())
+        told[panel.get_title()] = int(said.split()[1])
+    nbytes = {name: run.ledger.sent_bytes() for name, run in sent.items()}
+    for name, bytes_ in nbytes.items():
+        assert bytes_ / nbytes["TP"] == pytest.approx(tall[name] / tall["TP"])
+        assert bytes_ / nbytes["TP"] == pytest.approx(told[name] / told["TP"])

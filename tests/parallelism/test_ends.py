@@ -21,17 +21,15 @@ from llmserve_lab.parallelism.arguments import (
 from llmserve_lab.parallelism.deployments import GpuLayout
 from llmserve_lab.parallelism.leads import (
     GROUP_PROMPT,
+    PROMPT_RATIO,
     RING_PROMPT,
     SERVER_TOKEN,
+    TOKEN_RATIO,
     TWO_SERVERS,
-    leads,
-    prompt_span,
-    rate_span,
-    token_span,
+    prompt_range,
+    token_range,
 )
 from llmserve_lab.parallelism.page import stills
-
-RATES = ("rate_fast", "rate_tp")
 
 
 def test_the_ranges_are_those_of_the_measured_times() -> None:
@@ -63,19 +61,54 @@ def test_no_ring_of_the_picture_has_as_many_rows_as_a_measured_one() -> None:
     assert rings[0][0] + 192 >= 2 * stills.PROMPT / 2
 
 
-def test_one_leads_only_where_both_numbers_may_not_be_the_same() -> None:
-    short, long_ = prompt_span(10.0), prompt_span(12.5)
-    assert leads(short, long_) and not leads(long_, short)
-    assert leads(rate_span(12.5), rate_span(10.0), more_is_good=True)
-    assert not leads(prompt_span(10.0), prompt_span(12.3))
-    assert not leads(prompt_span(10.0), prompt_span(10.0, ring=True))
-    server, both = GpuLayout(tp=4), stills.layout("TP 8")
-    low, high = token_span(10.0, server)
-    assert token_span(10.0, both) == pytest.approx((1.06 * low, 1.06 * high))
+def test_how_far_off_the_ratio_of_two_groups_was() -> None:
+    """Of tokens each pair at one load, in a server; of prompts any two of the three."""
+    errors = validation.constants.record()["errors"]
+    loads: dict[tuple[int, ...], list[float]] = {}
+    for row, token, first in zip(
+        validation.dense_rows(), errors["tpot"], errors["ttft"], strict=True
+    ):
+        here = (row.model, row.engine, row.system)
+        if here == ("llama-3-70b", "vllm", "h100-sxm") and float(first) > -0.5:
+            load = (row.prompt_len, row.output_len, row.clients)
+            loads.setdefault(load, []).append(1 + float(token))
+    assert sum(map(len, loads.values())) == 42
+    most = max(max(each) / min(each) for each in loads.values())
+    assert most == max(published.served_pairs()) == pytest.approx(TOKEN_RATIO, abs=5e-3)
+    assert len(published.served_pairs()) == sum(
+        len(each) * (len(each) - 1) // 2 for each in loads.values()
+    )
+    low, high = published.read_range(ring=False)
+    assert high / low == pytest.approx(PROMPT_RATIO, abs=5e-3)
+
+
+def test_of_two_kinds_one_leads_only_where_the_ranges_do_not_overlap() -> None:
+    group, pipe = GpuLayout(tp=4), GpuLayout(tp=4, stages=2)
+    short, long_ = prompt_range(10.0, group), prompt_range(12.5, pipe)
+    assert short.leads(long_) and not long_.leads(short)
+    assert not short.leads(prompt_range(12.3, pipe))
+    assert not short.leads(prompt_range(10.0))
+    server, both = (token_range(10.0, each) for each in (group, stills.layout("TP 8")))
+    low, high = server.span
+    assert both.span == pytest.approx((1.06 * low, 1.06 * high))
+    for each in (short, server, both, prompt_range(10.0)):
+        assert each.middle == pytest.approx(sum(each.span) / 2)
+
+
+def test_two_of_a_kind_are_compared_by_the_model_s_ratio() -> None:
+    """Their ranges overlap, and the error that they share is not counted twice."""
+    two, four = GpuLayout(tp=2, replicas=4), GpuLayout(tp=4, replicas=2)
+    for made, ratio in ((token_range, 1.14), (prompt_range, 1.24)):
+        short = made(10.0, four)
+        assert not short.leads(made(10.0 * (ratio - 0.01), two))
+        assert short.leads(made(10.0 * (ratio + 0.01), two))
+    assert token_range(10.0, four).span[1] > token_range(11.6, two).span[0]
 
 
 def test_a_faster_port_leaves_the_group_last_in_prefill() -> None:
-    rate, slow = (float(stills.numbers()[k].replace(",", "")) for k in RATES)
+    slow = stills.prefill_rate("TP 8")
+    rate = replace(stills.layout("TP 8"), between=fast_link()).prefill_rate(2048)
+    assert stills.numbers()["rate_faster"] == f"{rate / slow - 1:.0%}"
     assert slow < rate < 1.3 * slow
     assert all(
         stills.prefill_rate(name) > 1.3 * rate

@@ -23,7 +23,7 @@ from llmserve_lab.parallelism.arguments import (
     served,
 )
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight
-from llmserve_lab.parallelism.leads import prompt_span, rate_span, token_span
+from llmserve_lab.parallelism.leads import prompt_range, token_range
 from llmserve_lab.parallelism.page import stills, two_servers
 from llmserve_lab.parallelism.page.playground import bench
 from llmserve_lab.parallelism.page.stills import (
@@ -248,14 +248,15 @@ def test_the_goal_of_the_bench_is_reached_by_one_layout_whatever_the_error() -> 
     ]
     assert reached == ["TP 4 × PP 2"]
     for name in LAYOUTS:  # whatever the errors are, within the measured ranges
-        low, high = token_span(decode_ms(name), layout(name))
-        slow, fast = rate_span(prefill_rate(name))
-        soon, late = prompt_span(first_ms(name))
+        low, high = token_range(decode_ms(name), layout(name)).span
+        read = prompt_range(1 / prefill_rate(name), layout(name))
+        fast, slow = (1 / each for each in read.span)
+        soon, late = prompt_range(first_ms(name), layout(name)).span
         sure = high <= 30 and slow >= 20_000 and late <= 500
         never = low > 30 or fast < 20_000 or soon > 500
         assert (sure, never) == (name in reached, name not in reached), name
-    burst = token_span(stills.one_batch_ms(reached[0]), layout(reached[0]))
-    assert burst[1] < 30
+    burst = token_range(stills.one_batch_ms(reached[0]), layout(reached[0]))
+    assert burst.span[1] < 30
     shown = unescape(bench().answer(**START | {"layout": "TP 4 × DP 2"}))
     assert "19.0 ms" in shown and "it fits" in shown
     assert "23.6 ms" in unescape(bench().answer(**START | {"ports": 1}))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 
 from llmserve_lab import catalog, validation
 from llmserve_lab.catalog.evidence.long_context import (
@@ -62,7 +63,10 @@ class LongReading:
         return self.seconds / float(self.run.seconds) - 1
 
 
-def served_ratios() -> list[float]:
+Load = tuple[int, int, int]  # tokens of prompt and answer, clients
+
+
+def _served() -> dict[tuple[int, Load], float]:
     """Times of a token of Llama-70B over what is predicted, measured in vLLM on H100.
 
     On two to eight GPUs of a server, where no request waited for room: its first token
@@ -70,11 +74,27 @@ def served_ratios() -> list[float]:
     """
     errors = record()["errors"]
     every = zip(validation.dense_rows(), errors["tpot"], errors["ttft"], strict=True)
-    return [
-        1 / (1 + float(token))
+    return {
+        (row.tp, (row.prompt_len, row.output_len, row.clients)): 1 / (1 + float(token))
         for row, token, first in every
         if (row.model, row.engine, row.system) == (SERVED, "vllm", DEVICE)
         and 1 / (1 + float(first)) < WAITED
+    }
+
+
+def served_ratios() -> list[float]:
+    """Of each load and number of GPUs, a token's time over the predicted one."""
+    return [*_served().values()]
+
+
+def served_pairs() -> list[float]:
+    """How far off the ratio of two groups is under one load; 1.0 is as predicted."""
+    return [
+        max(one / two, two / one)
+        for ((tp, load), one), ((other, same), two) in combinations(
+            _served().items(), 2
+        )
+        if load == same and tp != other
     ]
 
 

@@ -27,7 +27,6 @@ SIXTEEN: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 )
 Values = tuple[float, ...]
 USERS_PORT, MASTER_PORT = 8000, 29501  # defaults of vLLM
-LONGEST = 16_384  # tokens of a request that two GPUs have room for
 
 
 def sixteen(name: str) -> GpuLayout:
@@ -69,17 +68,17 @@ def commands() -> str:
 # replace MODEL (name or folder, the same in both servers) and
 # ADDRESS (the first server's, as the second one reaches it)
 LOAD="--max-num-seqs {stills.REQUESTS} --max-num-batched-tokens {CHUNK}"
+# replicas: the same line in each server, behind a load balancer of your own
+vllm serve MODEL $LOAD -tp 4
+# a stage in each server: requests go to the first
 FIRST="--nnodes 2 --master-addr ADDRESS --node-rank 0"
 SECOND="--nnodes 2 --master-addr ADDRESS --node-rank 1 --headless"
-vllm serve MODEL $LOAD -tp 4 -pp 2 $FIRST   # in the first; requests go here
+vllm serve MODEL $LOAD -tp 4 -pp 2 $FIRST   # in the first server
 vllm serve MODEL $LOAD -tp 4 -pp 2 $SECOND  # in the second
-# replicas: the same in each server, behind a load balancer of your own;
-# two GPUs have no room for the model's {MODEL.max_context:,} tokens, so cap a request
-vllm serve MODEL $LOAD -tp 2 -dp 2 --max-model-len {LONGEST}
-# DeepSeek-V3 on eight H200, cache in eight bits: data-parallel attention, or DCP
-DEEPSEEK="--enable-expert-parallel --kv-cache-dtype fp8"
-vllm serve MODEL $LOAD -dp 8 $DEEPSEEK         # many requests
-vllm serve MODEL $LOAD -tp 8 -dcp 8 $DEEPSEEK  # few long ones"""
+# DeepSeek-V3 on eight H200: data-parallel attention for many requests
+# (cache in eight bits), DCP for few long ones
+vllm serve MODEL $LOAD -dp 8 --enable-expert-parallel --kv-cache-dtype fp8
+vllm serve MODEL $LOAD -tp 8 -dcp 8 --enable-expert-parallel"""
 
 
 def groups() -> tuple[dict[str, GpuLayout], dict[str, GpuLayout]]:
@@ -138,13 +137,13 @@ def table() -> Table:
         "prefill, k/s", "first, ms", "room, k",
     )  # fmt: skip
     notes = [
-        "One service over both servers, with $FIRST and $SECOND (below); else the same "
+        "One service over both servers, with $FIRST and $SECOND (above); else the same "
         "in each.",
         "Twice as many with --decode-context-parallel-size 2.",
         "A range: equal batches, and all requests in one. The ring runs one prompt "
         "alone, in no engine named here.",
-        "Predicted; the ranges of the picture hold here as well. No pipeline was "
-        "measured.",
+        "The model's bare numbers; the picture corrects them, by the factors above "
+        "it. No pipeline was measured.",
     ]
     eight, sixteen_gpus = map(rows, groups())
     *before, room = sixteen_gpus.pop()

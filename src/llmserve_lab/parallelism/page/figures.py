@@ -89,7 +89,7 @@ def pipe_rate() -> LiveFigure:
             Verdict("fits", "In its memory", "stage_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
-            "{model} in a pipeline of {n_stages} H100 SXM, a stage each; "
+            "{model} in a pipeline of {n_stages} H100 SXM, each an equal stage; "
             "the link is {link}. In flight are {n_batches} (the "
             "framed bar), with {batch} in each. "
             "The time from token to token is {pipe_token_s}, "

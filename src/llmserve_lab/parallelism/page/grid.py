@@ -1,4 +1,4 @@
-"""A grid of layouts and uses: which layouts are among the best in each."""
+"""Layouts in rows, uses in panels: corrected numbers, and how far off they may be."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from llmserve_lab.page.palette import BLUE, GREY, INK
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.parallelism.deployments import SERVER
+from llmserve_lab.parallelism.leads import Span
 from llmserve_lab.parallelism.page.stills import (
     CHUNK,
     CONTEXT,
@@ -15,11 +16,8 @@ from llmserve_lab.parallelism.page.stills import (
     RING,
     SHOWN,
     best,
-    decode_ms,
-    first_ms,
     layout,
-    prefill_rate,
-    spans,
+    ranged,
 )
 
 HEADS = {
@@ -28,52 +26,43 @@ HEADS = {
     "first": "one prompt: ms\nto first token\n(less is good)",
 }
 ROWS = (*SHOWN, RING)
-WIDE, HIGH = 1.94, 0.86  # of a cell, in places
+SHOWS = {"decode": (12.0, 76.0), "prefill": (8.0, 43.0), "first": (300.0, 1250.0)}
 
 
-def numbers(name: str, column: str) -> tuple[float, tuple[float, float]] | None:
-    """A number of the grid and what it may be, or none."""
+def numbers(name: str, column: str) -> tuple[float, Span] | None:
+    """The corrected number of a layout and what it may be, or none."""
     if name == RING and column != "first":
         return None
-    value = {"decode": decode_ms, "prefill": prefill_rate, "first": first_ms}[column]
-    low, high = spans((name,), column)[name]
-    scale = 1e-3 if column == "prefill" else 1.0
-    return scale * value(name), (scale * low, scale * high)
+    time = ranged(name, column)
+    if column == "prefill":
+        low, high = (1e-3 / each for each in reversed(time.span))
+        return 1e-3 / time.middle, (low, high)
+    return time.middle, time.span
 
 
 def unmeasured(name: str) -> bool:
-    """Whether the layout is a pipeline, of which no time was measured."""
-    return name != RING and layout(name).stages > 1
-
-
-def said(name: str, column: str) -> tuple[str, str]:
-    """The number of a cell, and its range."""
-    found = numbers(name, column)
-    if found is None:
-        return "\u2013", ""
-    value, (low, high) = found
-    form = "{:,.0f}" if column == "first" else "{:.1f}"
-    more = "+" if name == RING else ""
-    return form.format(value), f"{form.format(low)}\u2013{form.format(high)}{more}"
+    """Whether nothing like it was measured: a pipeline, or a ring of so few rows."""
+    return name == RING or layout(name).stages > 1
 
 
 @figure_style()
 def eight_gpus() -> StaticFigure:
-    """A row a layout, a column a use; filled where no other layout leads."""
+    """A row a layout, a panel a use; blue where no other layout leads."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.75, 3.5))
-    for across, (column, head) in enumerate(HEADS.items()):
-        left = 2 * across
-        axes.annotate(head, (left + WIDE / 2, -0.15), ha="center", fontsize=9.5)
+    figure, panels = plt.subplots(
+        1, len(HEADS), figsize=(4.75, 2.9), sharey=True, gridspec_kw={"wspace": 0.12}
+    )
+    for axes, (column, head) in zip(panels, HEADS.items(), strict=True):
+        axes.set_title(head, fontsize=9.5)
         for down, name in enumerate(ROWS):
-            _cell(axes, left, down, name, column)
-    for down, name in enumerate(ROWS):
-        axes.annotate(
-            name, (-0.12, down + HIGH / 2), ha="right", va="center", fontsize=10
-        )
-    axes.set(xlim=(-1.75, 6), ylim=(len(ROWS), -1.75))
-    axes.set_axis_off()
+            _row(axes, down, name, column)
+        axes.set(xlim=SHOWS[column], ylim=(len(ROWS) - 0.5, -0.5))
+        axes.set_yticks(range(len(ROWS)), ROWS, fontsize=10)
+        axes.tick_params(length=0)
+        axes.grid(visible=False)
+        axes.tick_params(axis="x", labelsize=9)
+        axes.locator_params(axis="x", nbins=3)
     return StaticFigure.of(
         figure,
         sentence=_sentence(),
@@ -82,48 +71,45 @@ def eight_gpus() -> StaticFigure:
     )
 
 
-def _cell(axes: Any, left: float, down: int, name: str, column: str) -> None:
-    """One cell: filled if among the best, dashed if nothing like it was measured."""
-    from llmserve_lab.extras import matplotlib as mpl
-
+def _row(axes: Any, down: int, name: str, column: str) -> None:
+    """A dot, its whisker and its number: blue if among the best, open if unmeasured."""
+    found = numbers(name, column)
+    if found is None:
+        return
+    middle, (low, high) = found
     good = name in best(column)
-    number, span = said(name, column)
-    open_ = unmeasured(name) or (name == RING and column == "first")
-    look: dict[str, Any] = {
-        "facecolor": BLUE.light if good else "none",
-        "alpha": 0.28 if good else 1,
-        "linewidth": 0,
-    }
-    axes.add_patch(mpl.patches.Rectangle((left, down), WIDE, HIGH, **look))
-    if span:
-        edge: dict[str, Any] = {
-            "edgecolor": GREY.light,
-            "linestyle": "--" if open_ else "-",
-        }
-        frame = mpl.patches.Rectangle(
-            (left, down), WIDE, HIGH, fill=False, linewidth=1, **edge
-        )
-        axes.add_patch(frame)
-    place = (left + 0.72, down + HIGH / 2)
-    weight = "bold" if good else "normal"
-    axes.annotate(
-        number, place, ha="right", va="center", fontsize=10.5, weight=weight,
-        color=INK.light,
+    ink = BLUE.light if good else GREY.light
+    open_ = unmeasured(name)
+    axes.plot(
+        (low, high), (down, down), "|-", color=ink, linewidth=1.5, markersize=7,
+        markeredgewidth=1.5,
     )  # fmt: skip
+    axes.plot(
+        middle, down, "o", markersize=5, markeredgecolor=ink, markeredgewidth=1.3,
+        markerfacecolor="white" if open_ else ink,
+    )  # fmt: skip
+    form = "{:,.0f}" if column == "first" else "{:.1f}"
+    right = high < sum(SHOWS[column]) / 2 * 1.1
     axes.annotate(
-        span, (left + 0.82, down + HIGH / 2), va="center", fontsize=9, color=GREY.light
+        form.format(middle) + "+" * (name == RING),
+        (high if right else low, down),
+        xytext=(5 if right else -5, 0),
+        textcoords="offset points",
+        ha="left" if right else "right",
+        va="center",
+        fontsize=10,
+        weight="bold" if good else "normal",
+        color=INK.light,
     )
 
 
 def _sentence() -> str:
     """What the picture assumes, and what was never measured."""
     return (
-        f"Predicted: Llama-3.1-70B in BF16 on eight H100 in two servers of {SERVER}. "
-        "Grey: the range, by the measured errors. Filled: no other layout leads. "
-        "Dashed: a pipeline, none of which was measured, or a ring with fewer rows "
-        "than any that was. "
-        f"Decode: {REQUESTS} requests of {CONTEXT:,} tokens, an equal part to each "
-        "replica, and in a pipeline as many equal batches as stages. Prefill: prompt "
-        f"after prompt of {CHUNK:,} tokens, each one chunk. One prompt: {PROMPT:,} "
-        f"tokens alone; each server reads {CHUNK:,} at a time."
+        f"Llama-3.1-70B in BF16 on eight H100 in two servers of {SERVER}, predicted. "
+        "Dot and number: corrected; line: the range. Blue: no other layout leads. "
+        "Open: never measured, a pipeline or a ring of so few rows (+: it may be "
+        f"slower). Decode: {REQUESTS} requests of {CONTEXT:,} tokens, in equal parts "
+        f"and batches. Prefill: prompt after prompt of {CHUNK:,} tokens, each one "
+        f"chunk. One prompt: {PROMPT:,} tokens alone, {CHUNK:,} at a time."
     )

@@ -39,7 +39,9 @@ CUTS: dict[str, tuple[Step | str, ...]] = {
         "reduce-scatter",
     ),
 }
-BOX, BAR, GAP = 1.0, 0.5, 0.14  # heights
+BOX, PART, GAP = 1.0, 0.42, 0.14  # heights; PART is that of the bytes of a half
+PARTS = {"all-reduce": 2, "all-gather": 1, "reduce-scatter": 1}
+BELOW = 6.55  # where the sum stands
 
 
 @figure_style()
@@ -47,7 +49,7 @@ def layer_cuts() -> StaticFigure:
     """Three panels: boxes of two GPUs, and a bar where both exchange rows."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, panels = plt.subplots(1, len(CUTS), figsize=(4.75, 2.95))
+    figure, panels = plt.subplots(1, len(CUTS), figsize=(4.75, 2.9))
     for axes, (name, steps) in zip(panels, CUTS.items(), strict=True):
         _draw(axes, steps)
         axes.set_title(name, fontsize=10)
@@ -55,8 +57,8 @@ def layer_cuts() -> StaticFigure:
         figure,
         sentence="From top to bottom one layer on two GPUs. Blue: a step with "
         "weights, and which part of them the GPU has. Grey: a step without. Purple: "
-        "both exchange rows; an all-gather and a reduce-scatter send as much as one "
-        "all-reduce.",
+        "both exchange rows, as tall as the bytes are many: an all-gather or a "
+        "reduce-scatter is one part, an all-reduce two.",
         title="SP sends as much as TP, in halves; DP attention sends half as much",
         name="parallelism.layer-cuts",
     )
@@ -73,9 +75,10 @@ def _draw(axes: Any, steps: tuple[Step | str, ...]) -> None:
                 "alpha": 0.3,
                 "linewidth": 0,
             }
-            axes.add_patch(mpl.patches.Rectangle((0, down), 2, BAR, **look))
-            _write(axes, 1, down + BAR / 2, step)
-            down += BAR + GAP
+            tall = PARTS[step] * PART
+            axes.add_patch(mpl.patches.Rectangle((0, down), 2, tall, **look))
+            _write(axes, 1, down + tall / 2, step)
+            down += tall + GAP
             continue
         what, rows, part = step
         ink = BLUE if part else GREY
@@ -87,12 +90,14 @@ def _draw(axes: Any, steps: tuple[Step | str, ...]) -> None:
             lines = [each for each in (what, part, rows) if each]
             _write(axes, gpu + 0.5, down + high / 2, "\n".join(lines))
         down += high + GAP
-    axes.set(xlim=(0, 2), ylim=(6.4, 0))
+    sent = sum(PARTS[step] for step in steps if isinstance(step, str))
+    _write(axes, 1, BELOW, f"sends {sent} parts", weight="bold")
+    axes.set(xlim=(0, 2), ylim=(BELOW + 0.35, 0))
     axes.set_axis_off()
 
 
-def _write(axes: Any, x: float, y: float, text: str) -> None:
+def _write(axes: Any, x: float, y: float, text: str, weight: str = "normal") -> None:
     axes.annotate(
         text, (x, y), ha="center", va="center", fontsize=9, color=INK.light,
-        linespacing=1.05,
+        linespacing=1.05, weight=weight,
     )  # fmt: skip

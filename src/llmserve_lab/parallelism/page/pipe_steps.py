@@ -19,7 +19,7 @@ from llmserve_lab.parallelism.timeline import StageSpan, Timeline, timeline
 from llmserve_lab.transformer import Transformer
 
 Row = dict[str, Any]
-STAGES, TURNS = 4, 3
+STAGES, TURNS = 4, 2
 LETTERS = "ABCDEF"
 PROMPTS: list[Prompts] = [
     [(1, 2, 3)],
@@ -49,10 +49,10 @@ def pipeline_steps() -> StepFigure:
     until = max(line.makespan for line in lines.values())
     return StepFigure(
         name="pipeline",
-        title="Stages stand idle while fewer batches than stages are in the pipe",
+        title="Stages stand idle while the pipe fills, empties or has few batches",
         scene=slot_grid(NAMES, until, title="time, in ticks"),
         logs={name: _log(name, line) for name, line in lines.items()},
-        stills=((first, 8), (one, 7), (four, 11)),
+        stills=((first, 8), (one, 7), (four, 10)),
         start=8,
         legend={
             **{letter: f"batch {letter}" for letter in LETTERS},

@@ -35,6 +35,7 @@ def ring_of_blocks() -> StepFigure:
         ),
         logs={LOG: _log(ranks)},
         stills=((LOG, 0), (LOG, 1), (LOG, 3)),
+        start=GPUS - 1,
         legend={
             "new": "the GPU's own two queries",
             **{

@@ -11,13 +11,7 @@ from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import ring_time
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, fast_link, on, over
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, GpuLayout, eight
-from llmserve_lab.parallelism.leads import (
-    Span,
-    leads,
-    prompt_span,
-    rate_span,
-    token_span,
-)
+from llmserve_lab.parallelism.leads import TimeRange, prompt_range, token_range
 from llmserve_lab.validation.cache_blocks import working_space
 
 BETWEEN = "infiniband-ndr"
@@ -95,13 +89,14 @@ def chunk_parts(name: str) -> ChunkParts:
     return ChunkParts(cost.seconds(load) - fixed_s - sent_s, fixed_s, sent_s)
 
 
-def spans(names: tuple[str, ...], column: str) -> dict[str, Span]:
-    """What each number of a column of the picture may be."""
+def ranged(name: str, column: str) -> TimeRange:
+    """A time of the picture: ms a token, ms for a prompt, or s for a prompt token."""
+    if name == RING:
+        return prompt_range(first_ms(name))
     if column == "decode":
-        return {n: token_span(decode_ms(n), layout(n)) for n in names}
-    if column == "prefill":
-        return {n: rate_span(prefill_rate(n)) for n in names}
-    return {n: prompt_span(first_ms(n), ring=n == RING) for n in names}
+        return token_range(decode_ms(name), layout(name))
+    value = 1 / prefill_rate(name) if column == "prefill" else first_ms(name)
+    return prompt_range(value, layout(name))
 
 
 def best(column: str) -> tuple[str, ...]:
@@ -110,17 +105,27 @@ def best(column: str) -> tuple[str, ...]:
     The ring of the picture has fewer rows than any that was measured, so it may be
     slower than its range says, and leads no layout.
     """
-    more = column == "prefill"
-    every = spans((*SHOWN, RING) if column == "first" else SHOWN, column)
+    names = (*SHOWN, RING) if column == "first" else SHOWN
+    every = {name: ranged(name, column) for name in names}
     return tuple(
         name
         for name, own in every.items()
-        if not any(
-            leads(other, own, more_is_good=more)
-            for n, other in every.items()
-            if n != RING
-        )
+        if not any(every[other].leads(own) for other in names if other != RING)
     )
+
+
+def one_slow_border_ms() -> float:
+    """The first token of PP 8, with a slow hop only where a row leaves a server.
+
+    Three chunks go from stage 1 to stage 2, and the last one passes seven borders.
+    """
+    slow = layout("PP 8")
+    slow_s, fast_s = (
+        each.hop_s(CHUNK) for each in (slow, replace(slow, between=slow.link))
+    )
+    charged = PROMPT // CHUNK + slow.stages - 1
+    hops_s = (charged - 2) * fast_s + slow_s
+    return first_ms("PP 8") - 1e3 * (charged * slow_s - hops_s)
 
 
 def big_numbers() -> dict[str, Any]:
@@ -137,6 +142,9 @@ def big_numbers() -> dict[str, Any]:
         for load, requests in (("few", 8), ("many", 256)):
             seconds = made.decode(requests, CONTEXT).token_s
             said[f"big_{load}_{word}"] = f"{1e3 * seconds:.1f} ms"
+    rates = (two_of_eight(n).prefill_rate(CHUNK) for n in ("TP 8 × PP 2", "TP 16"))
+    pipe_rate, group_rate = rates
+    said["big_ratio"] = f"{pipe_rate / group_rate:.1f}"
     flat = replace(two_of_eight("TP 16"), flat=True).decode(REQUESTS, CONTEXT)
     said["big_ms_flat"] = f"{1e3 * flat.token_s:.1f} ms"
     cost = two_of_eight("TP 16").cost()
@@ -242,7 +250,7 @@ def numbers() -> dict[str, Any]:
         one_mix=f"{one_batch_ms(pp):.1f} ms",
         first_ring=f"{first(RING):.0f} ms",
         pp_even=f"{1e3 * even.decode(REQUESTS, CONTEXT).token_s:.1f} ms",
-        rate_fast=f"{faster.prefill_rate(CHUNK):,.0f}",
+        rate_faster=f"{faster.prefill_rate(CHUNK) / rate('TP 8') - 1:.0%}",
         calls=f"{2 * MODEL.n_layers}",
         ib_latency=f"{1e6 * float(port['link_latency']):.1f} µs",
         link_share=f"{float(port['eff_link']):.0%}",
