@@ -21,12 +21,12 @@ def factors() -> Table:
     rows = [("a load between two own runs", *_errors(errors[""]), OWN_RUNS, *3 * "–")]
     for each in sorted(cases(), key=lambda case: errors[LABELS[case.new]]):
         held = (_held(*one) for one in zip(each.held, each.names, strict=True))
-        off, promised = _errors(errors[LABELS[each.new]]), f"{100 * each.promised:.0f}"
-        rows.append((each.new, *off, each.rule, promised, *held))
-    least, most = (f"{100 * each:.1f}" for each in expert_tables.span())
+        off, meant = _errors(errors[LABELS[each.new]]), f"{100 * each.promised:.0f}"
+        rows.append((each.new, *off, each.rule, meant, *held))
+    mean_error = "–".join(f"{100 * each:.1f}" for each in expert_tables.span())
     _, share = expert_tables.held("tpot")
-    promised, inside = f"{100 * INSIDE:.0f}", f"{100 * share:.0f}"
-    rows.append((MIXTURE, f"{least}–{most}", "–", "its band", promised, inside, "–"))
+    meant, tpot_held = f"{100 * INSIDE:.0f}", f"{100 * share:.0f}"
+    rows.append((MIXTURE, mean_error, "–", "its band", meant, tpot_held, "–"))
     return Table(
         "What is new in your case, and what to plan with: errors of TPOT, and rows "
         "that the factors held, in per cent",
