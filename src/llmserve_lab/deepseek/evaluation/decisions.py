@@ -20,6 +20,7 @@ from llmserve_lab.deepseek.evaluation import ablations
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.group_size import (
     WAYS,
+    dealt_evenly,
     fits_as_served,
 )
 from llmserve_lab.deepseek.model.setup import setup
@@ -32,9 +33,10 @@ POINTS, FAR = 20_001, 12.0  # of the integral over the largest of some normal lo
 
 def twins(ep: int, **changes: Any) -> tuple[Twin, ...]:
     """The twin of a group of H100s, in both schedules."""
-    known = replace(book_assumptions(), **changes)
+    place = setup(DEVICE, ep)
+    known = replace(dealt_evenly(place), **changes)
     return tuple(
-        Twin(setup=setup(DEVICE, ep), assumptions=replace(known, overlap=way))
+        Twin(setup=place, assumptions=replace(known, overlap=way))
         for way in WAYS
     )
 
@@ -136,7 +138,10 @@ def balance_of(ep: int) -> float:
     one expert is the one with which the group that was measured comes out as measured.
     """
     assumed = book_assumptions()
-    held = {g: setup(DEVICE, g).local_experts(assumed.n_redundant) for g in (ep, 32)}
+    held = {}
+    for gpus in (ep, FITTED_GPUS):
+        place = setup(DEVICE, gpus)
+        held[gpus] = place.local_experts(dealt_evenly(place).n_redundant)
     fitted = held[FITTED_GPUS] ** 0.5 * (1 / assumed.balancedness - 1)
     spread = fitted / largest_of(FITTED_GPUS)
     return float(1 / (1 + spread * largest_of(ep) / held[ep] ** 0.5))
