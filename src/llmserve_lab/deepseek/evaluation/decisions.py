@@ -36,8 +36,7 @@ def twins(ep: int, **changes: Any) -> tuple[Twin, ...]:
     place = setup(DEVICE, ep)
     known = replace(dealt_evenly(place), **changes)
     return tuple(
-        Twin(setup=place, assumptions=replace(known, overlap=way))
-        for way in WAYS
+        Twin(setup=place, assumptions=replace(known, overlap=way)) for way in WAYS
     )
 
 
@@ -110,6 +109,21 @@ def gain(requests: int) -> float:
     """What two halves gain over one batch, as a share of its rate."""
     one, two = (worked.step_ms(requests, way) for way in ("none", "halves"))
     return one / two - 1
+
+
+def drafting_gain(kept: float) -> float:
+    """What one token drafted gains on the standing example, if so many are kept.
+
+    As a share of the rate without drafts, in two halves.
+    """
+    ours = worked.twin("halves")
+    drafting = replace(ours.assumptions, n_draft=1, accepted=1 + kept)
+    both = (Twin(setup=ours.setup, assumptions=drafting), ours)
+    made, bare = (
+        float(each.gpu_tokens_per_s(batch=worked.MANY, context=worked.CONTEXT))
+        for each in both
+    )
+    return made / bare - 1
 
 
 def uncharged_gain() -> float:

@@ -35,7 +35,7 @@ def notes() -> tuple[str, ...]:
         f"its {tight.cache_bytes / 1e9:.1f} GB of caches do not fit in BF16; in FP8, "
         "without redundant experts and SGLang's second copy of U, weights and caches "
         f"fill {per_cent(tight.share)} of the memory",
-        "tokens guessed ahead; attention slowed down to that of DeepSeek's profile",
+        "drafts imitated: attention slowed down to its time in DeepSeek's profile",
         "a published trace; an H800 is an H100 with slower NVLink",
         "a day's mean; the requests follow from two published rates if there were no "
         "drafts",
@@ -107,10 +107,10 @@ def turned() -> Table:
         )
     ms = f"{1e3 * STRICT_S:.0f} ms"
     words = (
-        "lent error of the rate",
+        "supposed error of the rate",
         f"a real step of {ms} is predicted as",
         "requests on a GPU that keep it",
-        "so in truth a GPU makes",
+        "then a GPU makes",
     )
     rows = list(zip(words, *columns, strict=True))
     caption = f"An order that turns: {ms}, {CONTEXT:,.0f} tokens in each cache"
