@@ -64,7 +64,7 @@ def test_a_stricter_target_costs_and_a_larger_group_pays_up_to_a_point(
 ) -> None:
     """In every state of the figure; a group that memory limits may pay nothing.
 
-    With copies the largest group holds two experts on each GPU, as a smaller one does.
+    The largest holds one expert on each GPU, and makes little more for it.
     """
     for ep in group.GROUPS:
         rates = [group.at(device, held, target, ep) for target in group.TARGETS]
@@ -74,12 +74,11 @@ def test_a_stricter_target_costs_and_a_larger_group_pays_up_to_a_point(
         all_ = [group.at(device, held, target, ep) for ep in group.GROUPS]
         made = [found.tokens_per_s for found in all_ if found]
         if made:
-            near = 0.96 if group.HELD[held] else 0.99
-            assert max(made[:-1], default=0) > near * made[-1]
+            assert max(made[:-1], default=0) > 0.96 * made[-1]
 
 
 def test_what_is_served_fits_and_keeps_its_target() -> None:
-    copies = {False: {}, True: {"cache": "fp8", "n_redundant": 0}}
+    caches = {False: {}, True: {"cache": "fp8"}}
     for device, key in group.DEVICES.items():
         for held, lean in group.HELD.items():
             for target, tpot_s in group.TARGETS.items():
@@ -88,7 +87,10 @@ def test_what_is_served_fits_and_keeps_its_target() -> None:
                     if found is None:
                         continue
                     way = "halves" if found.halves else "none"
-                    place = twin(setup(key, ep), overlap=way, **copies[lean])
+                    copies = [n for n in range(33) if (256 + n) % ep == 0]
+                    n = copies[0] if lean else copies[-1]
+                    held_so = caches[lean] | {"n_redundant": n}
+                    place = twin(setup(key, ep), overlap=way, **held_so)
                     step_s = float(place.step_s(batch=found.batch, context=4000.0))
                     assert step_s <= tpot_s * (1 + 1e-9)
                     assert found.batch <= found.fits
@@ -100,7 +102,7 @@ def test_the_numbers_of_the_group_are_those_of_the_page() -> None:
     full, enough, more = (group.best_of("h100-sxm", ep, 50) for ep in (16, 72, 256))
     assert full.full and not enough.full
     assert full.tokens_per_s < 0.8 * enough.tokens_per_s
-    assert more.tokens_per_s == pytest.approx(enough.tokens_per_s, rel=0.02)
+    assert more.tokens_per_s == pytest.approx(enough.tokens_per_s, rel=0.05)
     rack, beyond = (group.best_of("gb200-nvl72", ep, 50) for ep in (72, 96))
     assert beyond.tokens_per_s < 0.8 * rack.tokens_per_s
     assert served("h100-sxm", 72, context=4000.0, tpot_s=0.02) is None
@@ -127,7 +129,9 @@ def test_a_batch_for_a_target_is_found_by_hand() -> None:
     found = group.best_of("h100-sxm", 72, 50)
     assert not found.halves
     assert int(64 + (50 - more) / slope) == found.batch
-    assert round(few - 32 * slope, 1) == 21.8
+    line = worked.line(72, 4000.0)
+    assert line.always_ms == pytest.approx(few - 32 * slope)
+    assert line.room(50) == pytest.approx(64 + (50 - more) / slope)
 
 
 def searched(ep: int, tpot_s: float, error: float) -> float:

@@ -46,7 +46,7 @@ KEPT: dict[str, list[str]] = {
         (
             "‘larger group’ ‘strict or’ dt_n_gpus dt_ep32 dt_more33 dt_t33 "
             "dt_more50 dt_target dt_more100 dt_t100 ‘No run’ "
-            "‘grows when’ dt_at72 dt_target dt_range72"
+            "dt_at72 dt_target dt_range72"
         ),
     ],
     "disaggregation": [

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from llmserve_lab import catalog, running_example
+from llmserve_lab import running_example
 from tests.page.cells import PREFIXES
 from tests.page.records import CHAPTERS, notebook_of
 
@@ -25,18 +25,11 @@ SAID = re.compile(
     r"(?<![\w.,])([-−+]?\d[\d,]*(?:\.\d+)?)"
     r"(?:\s?(%)|\s([nµmkMGT])?(?:s|B|FLOP|byte)(?![\w-]))?"
 )
-ACTIVE = float(catalog.model("deepseek-v3").params_active)
 IN_WORDS = re.compile(r"\[([^\[\]]*)\]\(#[\w-]+\)")  # a number that can be asked
 SETTING = {name: float(x) for name, x in running_example.setting().items()}
 READ = 2 * SETTING["params_read"]  # bytes of the weights in BF16, FLOPs of a row
-UP = 2 * (512 + 64) + 2 * 512  # FLOPs of a head for a pair, keys and values in latents
-PLAIN = (
-    2 * (128 + 64) + 2 * 128
-)  # and with a key and a value of its own, 61 x 128 heads
 OTHERS: dict[tuple[str, str], float] = {  # of worked lines that no sentence repeats
     ("attention_ffn", "counted_share"): (1 - 1 / 501) * (1 - 256 * 2 / (4000 * 0.8)),
-    ("deepseek_twin", "absorb_rows"): 2 * 512 * (128 + 128) / (UP - PLAIN),
-    ("deepseek_twin", "quadratic_prompt"): 4 * ACTIVE / (61 * 128 * PLAIN),
     ("flash_attention", "shared_bytes"): (128 + 2 * 2 * 256) * 96 * 2,
     ("flash_attention", "work_blocks"): 4 * 33,
     ("roofline", "crossover_context"): READ / 32 / SETTING["kv_bytes_per_token"],

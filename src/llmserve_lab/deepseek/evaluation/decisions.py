@@ -20,6 +20,7 @@ from llmserve_lab.deepseek.evaluation import ablations
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.group_size import (
     WAYS,
+    dealt_evenly,
     fits_as_served,
 )
 from llmserve_lab.deepseek.model.setup import setup
@@ -32,10 +33,10 @@ POINTS, FAR = 20_001, 12.0  # of the integral over the largest of some normal lo
 
 def twins(ep: int, **changes: Any) -> tuple[Twin, ...]:
     """The twin of a group of H100s, in both schedules."""
-    known = replace(book_assumptions(), **changes)
+    place = setup(DEVICE, ep)
+    known = replace(dealt_evenly(place), **changes)
     return tuple(
-        Twin(setup=setup(DEVICE, ep), assumptions=replace(known, overlap=way))
-        for way in WAYS
+        Twin(setup=place, assumptions=replace(known, overlap=way)) for way in WAYS
     )
 
 
@@ -110,6 +111,21 @@ def gain(requests: int) -> float:
     return one / two - 1
 
 
+def drafting_gain(kept: float) -> float:
+    """What one token drafted gains on the standing example, if so many are kept.
+
+    As a share of the rate without drafts, in two halves.
+    """
+    ours = worked.twin("halves")
+    drafting = replace(ours.assumptions, n_draft=1, accepted=1 + kept)
+    both = (Twin(setup=ours.setup, assumptions=drafting), ours)
+    made, bare = (
+        float(each.gpu_tokens_per_s(batch=worked.MANY, context=worked.CONTEXT))
+        for each in both
+    )
+    return made / bare - 1
+
+
 def uncharged_gain() -> float:
     """What overlap would gain in the opening's run, if halves did not slow each other.
 
@@ -136,7 +152,10 @@ def balance_of(ep: int) -> float:
     one expert is the one with which the group that was measured comes out as measured.
     """
     assumed = book_assumptions()
-    held = {g: setup(DEVICE, g).local_experts(assumed.n_redundant) for g in (ep, 32)}
+    held = {}
+    for gpus in (ep, FITTED_GPUS):
+        place = setup(DEVICE, gpus)
+        held[gpus] = place.local_experts(dealt_evenly(place).n_redundant)
     fitted = held[FITTED_GPUS] ** 0.5 * (1 / assumed.balancedness - 1)
     spread = fitted / largest_of(FITTED_GPUS)
     return float(1 / (1 + spread * largest_of(ep) / held[ep] ** 0.5))

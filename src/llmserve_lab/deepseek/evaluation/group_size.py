@@ -20,7 +20,7 @@ from llmserve_lab.checks import at_least, positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import HOW, DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.decode_scores import Predicted
-from llmserve_lab.deepseek.model.assumptions import Overlap
+from llmserve_lab.deepseek.model.assumptions import Assumptions, Overlap
 from llmserve_lab.deepseek.model.setup import Setup, setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
@@ -105,13 +105,25 @@ def fits_as_served(twin: Twin, context: float) -> int:
     return max(0, int((served_bytes(twin) - weights_bytes(twin)) // request))
 
 
+def dealt_evenly(place: Setup, *, lean: bool = False) -> Assumptions:
+    """The book's assumptions, with redundant experts that an engine can deal out.
+
+    Those of the book, or the fewest where a group does not divide them; ``lean`` is the
+    fewest in every group, and caches in FP8.
+    """
+    known = book_assumptions()
+    copies = place.redundant(0 if lean else known.n_redundant)
+    cache = "fp8" if lean else known.cache
+    return replace(known, n_redundant=copies, cache=cache)
+
+
 @cache
 def served(
     accelerator: str, ep: int, *, context: float, tpot_s: float, lean: bool = False
 ) -> ServedGroup | None:
     """The best that a group can do within a target; None where nothing keeps it.
 
-    ``lean`` is without redundant experts, and with caches in FP8.
+    ``lean`` is with the fewest redundant experts, and with caches in FP8.
 
     Raises:
         ValueError: ``tpot_s`` is not positive.
@@ -160,9 +172,7 @@ def _best(
     place: Setup, context: float, tpot_s: float, error: float = 0.0, *, lean: bool
 ) -> ServedGroup | None:
     """The best within the target, if every step were predicted with this error."""
-    found, known = [], book_assumptions()
-    if lean:
-        known = replace(known, cache="fp8", n_redundant=0)
+    found, known = [], dealt_evenly(place, lean=lean)
     for overlap in WAYS:
         assumed = replace(known, overlap=overlap)
         twin = Twin(setup=place, assumptions=assumed)

@@ -9,11 +9,12 @@ from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.executed.overlap import LayerTimes, layer_times
 from llmserve_lab.deepseek.formulas import FLIGHT_S
 from llmserve_lab.deepseek.model.assumptions import Overlap
-from llmserve_lab.deepseek.model.setup import SETUPS
+from llmserve_lab.deepseek.model.setup import SETUPS, setup
 from llmserve_lab.deepseek.model.step_model import Twin
 
 PLACE = SETUPS["9 × 8 H100"]
 MANY, FEW, CONTEXT = 256, 32, 2000  # requests on a GPU, tokens in each cache
+MORE = 64  # requests, the second point of a line
 MS = 1e3
 
 
@@ -23,14 +24,81 @@ def twin(overlap: Overlap = "halves") -> Twin:
     return Twin(setup=PLACE, assumptions=replace(book_assumptions(), overlap=overlap))
 
 
-def step_ms(requests: int, overlap: Overlap) -> float:
+def step_ms(requests: int, overlap: Overlap, context: float = CONTEXT) -> float:
     """Milliseconds of a decode step of so many requests on every GPU."""
-    return MS * float(twin(overlap).step_s(batch=requests, context=CONTEXT))
+    return MS * float(twin(overlap).step_s(batch=requests, context=context))
 
 
-def fewest() -> int:
+def fewest(context: float = CONTEXT) -> int:
     """Requests on a GPU from which two halves are faster than one batch."""
-    return next(n for n in range(1, MANY) if step_ms(n, "halves") < step_ms(n, "none"))
+    return next(
+        n
+        for n in range(1, MANY)
+        if step_ms(n, "halves", context) < step_ms(n, "none", context)
+    )
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """Milliseconds of one batch against its requests, a line through two steps."""
+
+    few_ms: float
+    more_ms: float
+
+    @property
+    def each_ms(self) -> float:
+        """What a request adds."""
+        return (self.more_ms - self.few_ms) / (MORE - FEW)
+
+    @property
+    def always_ms(self) -> float:
+        """What every step costs."""
+        return self.few_ms - FEW * self.each_ms
+
+    def room(self, target_ms: float) -> float:
+        """Requests that a target leaves time for."""
+        return (target_ms - self.always_ms) / self.each_ms
+
+    def at(self, requests: float) -> float:
+        """The step of so many requests."""
+        return self.always_ms + requests * self.each_ms
+
+    def meets(self, other: StepLine) -> float:
+        """Requests with which both steps take equally long."""
+        saved = self.always_ms - other.always_ms
+        return saved / (other.each_ms - self.each_ms)
+
+
+def line(ep: int, context: float) -> StepLine:
+    """One batch on so many H100s, by the whole twin with few requests and with more."""
+    alone = replace(book_assumptions(), overlap="none")
+    one = Twin(setup=setup("h100-sxm", ep), assumptions=alone)
+    found = (MS * float(one.step_s(batch=n, context=context)) for n in (FEW, MORE))
+    return StepLine(*found)
+
+
+@dataclass(frozen=True)
+class WithinTarget:
+    """Requests in both schedules, and rates, if all steps err alike."""
+
+    predicted_ms: float
+    one_batch: int
+    one_batch_rate: float
+    halves: int
+    halves_rate: float
+
+
+def within_target(context: float, target_ms: float, error: float) -> WithinTarget:
+    """The standing group at a target, if steps are predicted with this error."""
+    found: list[float] = []
+    ways: tuple[Overlap, ...] = ("none", "halves")
+    for way in ways:
+        one = twin(way)
+        n = one.batch_at(MS / (target_ms * (1 + error)), context=context)
+        found += [n, n * MS / step_ms(n, way, context) * (1 + error) if n else 0.0]
+    return WithinTarget(
+        target_ms * (1 + error), int(found[0]), found[1], int(found[2]), found[3]
+    )
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,14 @@ class Setup:
         held = {"n_experts": self.experts.n_experts, "n_redundant": n_redundant}
         return int(f.LOCAL_EXPERTS(ep=self.n_gpus, **held))
 
+    def redundant(self, most: int) -> int:
+        """Redundant experts with which every GPU holds equally many, if any.
+
+        So many as ``most``, or the fewest where the GPUs do not divide them all.
+        """
+        routed = self.experts.n_experts
+        return -routed % self.n_gpus if (routed + most) % self.n_gpus else most
+
     def params(self, *parts: str) -> int:
         """Parameters of all tensors whose name starts with one of ``parts``."""
         tensors = self.model.tensors()

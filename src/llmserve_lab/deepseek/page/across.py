@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from llmserve_lab.deepseek.evaluation import blind_runs, decisions, pairs
+from llmserve_lab.deepseek.evaluation import blind_runs, pairs
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, alike
 from llmserve_lab.deepseek.evaluation.decode_scores import Predicted
 from llmserve_lab.deepseek.evaluation.group_size import rate_with, squeezed
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page.tables import per_cent
-from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.text import signed
 from llmserve_lab.page.table import Table
 
@@ -35,7 +34,7 @@ def notes() -> tuple[str, ...]:
         f"its {tight.cache_bytes / 1e9:.1f} GB of caches do not fit in BF16; in FP8, "
         "without redundant experts and SGLang's second copy of U, weights and caches "
         f"fill {per_cent(tight.share)} of the memory",
-        "tokens guessed ahead; attention slowed down to that of DeepSeek's profile",
+        "drafts imitated: attention slowed down to its time in DeepSeek's profile",
         "a published trace; an H800 is an H100 with slower NVLink",
         "a day's mean; the requests follow from two published rates if there were no "
         "drafts",
@@ -90,29 +89,10 @@ def lent() -> tuple[float, float]:
     return errors[72, 128], errors[96, 480]
 
 
-def turned() -> Table:
-    """Two sizes of a group at a strict target, with the errors of two other runs."""
-    columns = []
-    for ep, rate_error in zip((32, 72), lent(), strict=True):
-        step = 1 / (1 + rate_error) - 1
-        at = {"context": CONTEXT, "tpot_s": STRICT_S}
-        wrong = rate_with(pairs.DEVICE, ep, **at, error=step)
-        columns.append(
-            (
-                signed(rate_error, 1),
-                f"{1e3 * STRICT_S * (1 + step):.1f} ms",
-                f"{decisions.most_within(ep, **at, error=step)}",
-                f"{wrong:,.0f} tokens/s",
-            )
-        )
-    ms = f"{1e3 * STRICT_S:.0f} ms"
-    words = (
-        "lent error of the rate",
-        f"a real step of {ms} is predicted as",
-        "requests on a GPU that keep it",
-        "so in truth a GPU makes",
+def supposed() -> tuple[float, ...]:
+    """Tokens/s of 32 and of 72 GPUs at a strict target, with these two errors."""
+    at = {"context": CONTEXT, "tpot_s": STRICT_S}
+    return tuple(
+        rate_with(pairs.DEVICE, ep, **at, error=1 / (1 + rate_error) - 1)
+        for ep, rate_error in zip((32, 72), lent(), strict=True)
     )
-    rows = list(zip(words, *columns, strict=True))
-    caption = f"An order that turns: {ms}, {CONTEXT:,.0f} tokens in each cache"
-    off = Unmeasured("an example, with the errors of two other groups")
-    return Table(caption, (f"at {ms}", "32 GPUs", "72 GPUs"), rows, band=off)

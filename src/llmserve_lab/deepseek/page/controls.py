@@ -41,7 +41,7 @@ def contexts(stops: Iterable[float]) -> tuple[float, ...]:
     return tuple(stop for stop in stops if stop <= longest)
 
 
-GROUPS = (8, 16, 32, 72, 144, 256)
+GROUPS = (8, 16, 32, 72, 144)  # each divides 256 + 32 experts
 # The calibrated one, to three digits, so that figures and text agree.
 BALANCED = round(book_assumptions().balancedness, 3)
 STOPS = {
