@@ -12,9 +12,9 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "round up": (20 / 50) / (20 / 60),
         "the share that is not used": 2,
     },
-    "capacity.backlog": {
-        "go on serving": 30 / 10,
-        "by the second": 1 / 60,
+    "capacity.headroom": {
+        "just before the rate": 8.5 / 8,
+        "all replicas together": 3,
     },
     "capacity.apart": {
         "divide by the tokens": 300,
@@ -62,11 +62,11 @@ ASKED: dict[str, tuple[str, ...]] = {
         "goodput of 12 per second",
         "share of their capacity is used",
     ),
-    "capacity.backlog": (
-        "work off 20 requests per second",
-        "suddenly 30 arrive",
-        "serve 120 s later",
-        "How many more requests are in flight",
+    "capacity.headroom": (
+        "goodput of 12 per second each; 3 always stand",
+        "grows by 0.1 per second in each second",
+        "every 15 s, and a new replica serves 105 s after its order",
+        "what rate may each ready replica get",
     ),
     "capacity.apart": (
         "costs 2.5 dollars an hour",
