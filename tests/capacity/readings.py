@@ -4,10 +4,6 @@ from tests.page.reading import Slip
 
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
-    "capacity.busy": {
-        "divide by the seconds": 3600,
-        "sixty times sixty": 60,
-    },
     "capacity.idle": {
         "round up": (20 / 50) / (20 / 60),
         "the share that is not used": 2,
@@ -50,12 +46,6 @@ ASKED: dict[str, tuple[str, ...]] = {
         "up to 13.8 requests per second",
         "from 10 to 40 per second",
         "asks for more replicas first",
-    ),
-    "capacity.busy": (
-        "costs 2.5 dollars an hour",
-        "serves 5 requests per second",
-        "a million requests cost, in dollars",
-        "always busy",
     ),
     "capacity.idle": (
         "At the peak 50 requests per second arrive, on average 20",

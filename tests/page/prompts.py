@@ -50,7 +50,6 @@ PROMPTS: dict[str, Answer] = {
     "afd.slot": lambda a, m, b, n: (
         (m * a + m * (m - 1) / 2 + n * b + n * (n - 1) / 2) / (m + n)
     ),
-    "capacity.busy": lambda dollars, rate: dollars / HOUR_S / rate * 1e6,
     "capacity.idle": lambda most, mean, one: mean / (ceil(most / one) * one),
     "capacity.headroom": lambda one, n, grows, period, s: (
         one - grows * (period + s) / n

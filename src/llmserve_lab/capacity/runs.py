@@ -74,8 +74,8 @@ def stored(run: ScaledRun) -> dict[str, Any]:
         "gpu_h": round(run.replica_s_until(LASTS_MIN * MINUTE_S) / 3600, 3),
         "starts": run.starts,
         "spans": [
-            [place, *(round(min(s, LASTS_MIN * MINUTE_S)) for s in seconds)]
-            for place, *seconds in run.spans
+            [round(min(each, LASTS_MIN * MINUTE_S)) for each in span]
+            for span in run.spans
         ],
     }
 
@@ -188,10 +188,7 @@ def scaled_run(name: str, cold_s: float = SLOW_S, *, defaults: bool = False) -> 
         ttft_s=found["ttft_s"],
         gpu_h=found["gpu_h"],
         starts=found["starts"],
-        spans=tuple(
-            (place, ordered, ready, gone)
-            for place, ordered, ready, gone in found["spans"]
-        ),
+        spans=tuple(map(tuple, found["spans"])),
     )
 
 

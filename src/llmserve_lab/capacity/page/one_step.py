@@ -11,7 +11,7 @@ from llmserve_lab.running_example import PROMPT
 
 
 @dataclass(frozen=True)
-class Stretch:
+class StepPart:
     """A part of a step, in seconds."""
 
     name: str
@@ -19,17 +19,17 @@ class Stretch:
     ink: Ink
 
 
-def stretches() -> tuple[Stretch, ...]:
+def stretches() -> tuple[StepPart, ...]:
     """Parts of the step with a prompt; without it the last two are missing."""
     fixed, prompt, _ = datasheet.parts()
     times = by_hand.times_of(pools.H100)
     answers_s = by_hand.ANSWERS * times.answer_s / by_hand.STEPS
     return (
-        Stretch("weights", fixed.memory_s, BLUE),
-        Stretch("CPU", fixed.cpu_s, GREY),
-        Stretch(f"{by_hand.ANSWERS} answers", answers_s, GREEN),
-        Stretch("prompt: arithmetic", prompt.arithmetic_s + prompt.memory_s, GOLD),
-        Stretch("CPU", prompt.cpu_s, GREY),
+        StepPart("weights", fixed.memory_s, BLUE),
+        StepPart("CPU", fixed.cpu_s, GREY),
+        StepPart(f"{by_hand.ANSWERS} answers", answers_s, GREEN),
+        StepPart("prompt: arithmetic", prompt.arithmetic_s + prompt.memory_s, GOLD),
+        StepPart("CPU", prompt.cpu_s, GREY),
     )
 
 

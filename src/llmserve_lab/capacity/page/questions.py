@@ -11,15 +11,11 @@ from llmserve_lab.page.question.question import Hint, Question
 IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests in flight")
 CAPPED = ("more", "as many", "fewer")
 FULLER = ("both equally", "the output token", "the input token")
-PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
+PRICE = 2.5  # dollars an hour, given in exercises
 RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
 STAND, GROWTH, COLD_S = 3, 0.1, 105.0
 ANSWER_S, TOKENS = 0.06, 300
-MILLION, HOUR_S = 1e6, 3600.0
-
-
-def _busy() -> float:
-    return float(f.BUSY_COST(price=PRICE, replica_rate=RATE))
+HOUR_S = 3600.0
 
 
 def _needed() -> float:
@@ -134,28 +130,6 @@ predict_signal = Question(
         Hint(
             lambda: 1.0,
             "The targets are missed long before the cache is full.",
-        ),
-    ),
-)
-busy = Question(
-    name="capacity.busy",
-    prompt=(
-        f"A replica costs {PRICE:g} dollars an hour and serves {RATE:g} requests per "
-        "second. What do a million requests cost, in dollars, if it is always "
-        "busy?"
-    ),
-    answer=_busy,
-    unit="dollar/Mrequest",
-    why=lambda: f"Equation {f.BUSY_COST.link}: {si(_busy(), 'dollar/Mrequest')}.",
-    hints=(
-        Hint(
-            lambda: MILLION * PRICE / RATE,
-            "The price is by the hour, the rate by the second: divide by the seconds "
-            "of an hour.",
-        ),
-        Hint(
-            lambda: MILLION * PRICE / (RATE * 60),
-            "An hour has sixty times sixty seconds.",
         ),
     ),
 )
