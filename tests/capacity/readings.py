@@ -56,7 +56,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "goodput of 12 per second each; 3 always stand",
         "grows by 0.1 per second in each second",
         "every 15 s, and a new replica serves 105 s after its order",
-        "what rate may each ready replica get",
+        "At most what rate may each ready replica get",
     ),
     "capacity.apart": (
         "costs 2.5 dollars an hour",

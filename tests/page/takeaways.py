@@ -17,7 +17,7 @@ KEPT: dict[str, list[str]] = {
         ),
     ],
     "capacity": [
-        "price afternoon rate_only ‘faster some’ ‘slower’",
+        "price afternoon rate_only ‘faster some’ ‘with a’ ‘slower’",
         "‘Beyond the’ ‘rises but’ ‘falls at’ past_rate past_kept",
         "‘with the’ ratio low_ratio",
         "day_high day_used",

@@ -24,7 +24,6 @@ def table() -> Table:
             f"{cautious.goodput:.2f}",
             "plan, its autoscaler",
         ),
-        ("saturation (no goodput)", f"{at_goodput.full().per_s:.1f}", "a backlog"),
     ]
     caption = "Which goodput when: rates of one H100 on this page"
     columns = ("of what", "requests/s", "used for")
