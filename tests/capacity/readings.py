@@ -53,7 +53,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "share of their capacity is used",
     ),
     "capacity.headroom": (
-        "goodput of 12 per second each; 3 always stand",
+        "Replicas with a goodput of 12 per second each; 3 always stand",
         "grows by 0.1 per second in each second",
         "every 15 s, and a new replica serves 105 s after its order",
         "At most what rate may each ready replica get",
