@@ -4,17 +4,13 @@ from tests.page.reading import Slip
 
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
-    "capacity.busy": {
-        "divide by the seconds": 3600,
-        "sixty times sixty": 60,
-    },
     "capacity.idle": {
         "round up": (20 / 50) / (20 / 60),
         "the share that is not used": 2,
     },
-    "capacity.backlog": {
-        "go on serving": 30 / 10,
-        "by the second": 1 / 60,
+    "capacity.headroom": {
+        "just before the rate": 8.5 / 8,
+        "all replicas together": 3,
     },
     "capacity.apart": {
         "divide by the tokens": 300,
@@ -51,22 +47,16 @@ ASKED: dict[str, tuple[str, ...]] = {
         "from 10 to 40 per second",
         "asks for more replicas first",
     ),
-    "capacity.busy": (
-        "costs 2.5 dollars an hour",
-        "serves 5 requests per second",
-        "a million requests cost, in dollars",
-        "always busy",
-    ),
     "capacity.idle": (
         "At the peak 50 requests per second arrive, on average 20",
         "goodput of 12 per second",
         "share of their capacity is used",
     ),
-    "capacity.backlog": (
-        "work off 20 requests per second",
-        "suddenly 30 arrive",
-        "serve 120 s later",
-        "How many more requests are in flight",
+    "capacity.headroom": (
+        "Replicas with a goodput of 12 per second each; 3 always stand",
+        "grows by 0.1 per second in each second",
+        "every 15 s, and a new replica serves 105 s after its order",
+        "At most what rate may each ready replica get",
     ),
     "capacity.apart": (
         "costs 2.5 dollars an hour",

@@ -166,7 +166,7 @@ def test_each_column_of_the_price_with_and_without_the_launches_of_prompts() -> 
             ("hidden, /s", "so GPUs", "so $"),
         ):
             assert int(row[gpus]) == ceil(day.HIGHEST / float(row[head])) + 1  # a spare
-            bill = int(row[gpus]) * float(prices.HOURLY[key])
+            bill = int(row[gpus]) * float(levers.ONE_MONTH[key])
             assert float(row[usd]) == pytest.approx(bill)
     bills = [float(row["$/hour"]) for row in shown]
     assert bills == sorted(bills)

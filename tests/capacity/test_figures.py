@@ -76,9 +76,13 @@ def test_a_step_log_sums_to_the_stored_run() -> None:
         assert len(log.frames) == minutes.LAST
         late = sum(run.missed[: minutes.LAST])
         assert log.frames[-1].counters[3] == f"{late:,}"
-        spans = [row for row in log.tables["runs"] if row["ink"] == "new"]
-        total = sum(row["x2"] - row["x"] for row in spans)
-        assert total == sum(run.ready[: minutes.LAST])
+        total = sum(row["x2"] - row["x"] for row in log.tables["runs"])
+        last = run.ready[minutes.LAST - 1] + run.starting[minutes.LAST - 1]
+        assert total == pytest.approx(60 * run.gpu_h - last, abs=0.3)
+        starts = [row for row in log.tables["runs"] if row["ink"] == "idle"]
+        assert len(starts) == run.starts
+        for row in starts:  # nothing is ordered before the ramp begins
+            assert row["x"] > runs.UP_MIN and row["x2"] - row["x"] <= which[1] / 60
 
 
 @pytest.mark.parametrize(
@@ -157,7 +161,7 @@ def test_the_hour_is_drawn_in_whole_minutes() -> None:
     assert int(played) == pytest.approx(60 * slow.mean() / fast.mean(), abs=0.5)
 
 
-def test_counters_of_replicas_are_the_bars_over_that_minute() -> None:
+def test_counters_of_replicas_are_the_bars_at_the_end_of_that_minute() -> None:
     """Solid ones serve and hatched ones start, as the legend says, in each frame."""
     figure = figures.burst_by_minute()
     inks = {words.split(":")[0]: ink for ink, words in figure.legend.items()}
@@ -167,7 +171,7 @@ def test_counters_of_replicas_are_the_bars_over_that_minute() -> None:
             over = [
                 row["ink"]
                 for row in log.tables["runs"]
-                if row["x"] <= minute < row["x2"]
+                if row["x"] <= minute + 1 < row["x2"] + (row["x2"] == minutes.LAST)
             ]
             known = dict(zip(labels, frame.counters, strict=True))
             for does in ("serve", "start"):

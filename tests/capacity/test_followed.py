@@ -7,11 +7,22 @@ import math
 import numpy as np
 import pytest
 
-from llmserve_lab.capacity import at_goodput, day, followed, headroom, levers, margins
+from llmserve_lab.capacity import (
+    at_goodput,
+    by_hand,
+    datasheet,
+    day,
+    followed,
+    goodputs,
+    headroom,
+    levers,
+    margins,
+)
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.runs import little
+from llmserve_lab.capacity.sweep import LONG_S
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths
-from llmserve_lab.capacity.triangle import DEVICES
+from llmserve_lab.capacity.triangle import DEVICES, LOADS, pool, served
 from llmserve_lab.catalog.data.prices import HOURLY
 from tests.each import agrees, numbers, rows
 
@@ -74,7 +85,7 @@ def test_each_column_of_the_day() -> None:
 
 def test_each_column_of_the_margins() -> None:
     """Whole replicas: one fewer than those without the spare carries less."""
-    offs = (1.2, 1.0, 0.85)
+    offs = (1.2, 1.0, 0.85, 0.8)
     for row, off in zip(rows(margins.table(OWN)), offs, strict=True):
         rate = float(row["goodput"])
         assert rate == pytest.approx(OWN / off, abs=0.006)
@@ -105,6 +116,7 @@ def test_each_column_of_the_loads_is_a_run_at_its_rate() -> None:
     five = shown[1]
     assert float(five["mean latency, s"]) == pytest.approx(latency_s, abs=0.006)
     assert float(five["in flight"]) == pytest.approx(flight, abs=0.06)
+    assert shown[-1]["requests/s"] == "17.2"  # the tail grows, the queue does not
     tails = [each.p90_tpot_s for each in at_goodput.loaded()]
     assert tails == sorted(tails)
     assert all(each.tpot_s < each.p90_tpot_s for each in at_goodput.loaded())
@@ -113,7 +125,12 @@ def test_each_column_of_the_loads_is_a_run_at_its_rate() -> None:
 def test_each_column_of_the_orders() -> None:
     """The rate goes on growing from the order to the service; the rest carries it."""
     one, growth = at_goodput.shown(), 30 / 180
-    for row in rows(at_goodput.orders()):
+    *due_rows, last = rows(at_goodput.orders())
+    assert (last["stand"], last["due at, /s"]) == ("3", "never")
+    assert numbers(last["target below"]) == [pytest.approx(3 * one), 40]
+    assert 3 * one >= 40 > 2 * one
+    for row in due_rows:
+        assert row["stand"] == "2"
         cold_s, age_s = (numbers(row[h])[0] for h in ("cold start", "signal's age"))
         grown = growth * (15 + cold_s + age_s)
         assert agrees(row["growth, /s"], grown)
@@ -138,9 +155,37 @@ def test_goodputs_for_recorded_traffic_are_less_than_for_usual_requests() -> Non
 def test_the_sum_by_hand_is_too_high_for_eight_bits() -> None:
     """Half of every part but the CPU's, and still a step more in its rate."""
     sum_ = levers.scaled_rate(0.5, 0.5)
+    fixed_s, prompt_s, answer_s = (
+        (each.arithmetic_s + each.memory_s) / 2 + each.cpu_s
+        for each in datasheet.parts()
+    )
+    left = 1 - fixed_s * by_hand.over_mean("h100-sxm") / 0.02
+    assert sum_ == pytest.approx(left / (prompt_s + answer_s))
     assert 1.15 < sum_ / float(levers.stored(levers.EIGHT)) < 1.35
     assert levers.scaled_rate(1.0, 1.0) == pytest.approx(14.35, rel=0.01)
     assert math.isclose(
         levers.rents(40, waits=True, spare=0)[0].gpus,
         math.ceil(40 / levers.rents(40, waits=True, spare=0)[0].per_s),
     )
+
+
+def test_the_rates_of_the_page_stand_in_one_table() -> None:
+    shown = {row["of what"]: float(row["requests/s"]) for row in rows(goodputs.table())}
+    (cautious,) = (of for of in shown if "divided by" in of)
+    one = shown["usual requests"]
+    assert one == at_goodput.shown() and shown["recorded traffic"] == OWN
+    assert shown[cautious] == pytest.approx(OWN / numbers(cautious)[0], abs=0.006)
+    by_means = by_hand.times_of("h100-sxm").rate(0.02 / by_hand.over_mean("h100-sxm"))
+    assert shown["usual requests, by hand"] == pytest.approx(by_means, abs=0.06)
+
+
+def test_tpot_by_tokens_and_ttft_make_the_latency() -> None:
+    """The mean over requests is a little longer: short answers have long gaps."""
+    one = pool("llama-3.1-8b", "h100-sxm")
+    for each in at_goodput.loaded()[-2:]:
+        report = served(LOADS[0], each.per_s, one, seconds=LONG_S)
+        gaps = report.output_len - 1
+        by_tokens = (report.last_token_s - report.first_token_s).sum() / gaps.sum()
+        latency_s = report.ttft_s.mean() + by_tokens * gaps.mean()
+        assert latency_s == pytest.approx(each.latency_s, rel=1e-3)
+        assert 1 < each.tpot_s / by_tokens < 1.02

@@ -1,5 +1,6 @@
 """Headroom against a ramp followed second by second, and against the engine."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -60,6 +61,12 @@ def test_one_replica_has_a_target_for_a_fast_start_and_none_for_a_slow_one() -> 
     assert headroom.order_rate(rate, per_s2, SLOW) < 0
     assert headroom.order_rate(rate, per_s2, SLOW, 2) < runs.LOW / 2
     assert 2 * rate < runs.HIGH <= 3 * rate  # so the reserve is three
+    top = {"highest": runs.HIGH}
+    assert math.isinf(headroom.order_rate(rate, per_s2, SLOW, 3, **top))
+    two = headroom.order_rate(rate, per_s2, SLOW, 2)
+    assert headroom.order_rate(rate, per_s2, SLOW, 2, **top) == two
+    # By the growth alone three would be too few: the ramp ends before.
+    assert headroom.order_rate(rate, per_s2, SLOW, 3) < runs.LOW / 3
     order = headroom.order_rate(rate, per_s2, FAST, 2)
     for seed in headroom.DRAWS:
         under_way = under_way_of(order, seed)

@@ -4,26 +4,50 @@ from __future__ import annotations
 
 import pytest
 
-from llmserve_lab.capacity import by_hand, levers, measured, mlperf, sweep
+from llmserve_lab.capacity import by_hand, levers, margins, measured, mlperf, sweep
 from llmserve_lab.capacity.deployment import hourly
+from llmserve_lab.capacity.tables import short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, pool, served
+from tests.each import rows
 
 RATE = 40.0
 
 
-def test_each_of_three_gpus_is_the_cheapest_under_some_assumption() -> None:
+def test_two_gpus_are_each_the_cheapest_under_some_assumption() -> None:
     """Recorded traffic, a spare: by what is waited for, and by the engine's error."""
     *_, at_tpot = mlperf.rate_errors()
-    offs = (max(measured.rate_error()), 0.0, at_tpot)
+    real, ours = measured.rates_at(LEVEL.tpot_s)
+    offs = margins.errors()
+    assert offs == (max(measured.rate_error()), 0.0, at_tpot, ours / real - 1)
     first = {
         (waits, off): levers.rents(RATE, waits=waits, off=off)[0].device
         for waits in (True, False)
         for off in offs
     }
-    assert {*first.values()} == {"h100-sxm", "h200-sxm", "b200-sxm"}
+    assert {*first.values()} == {"h100-sxm", "b200-sxm"}
     assert (first[True, 0.0], first[False, 0.0]) == ("b200-sxm", "h100-sxm")
-    assert first[True, offs[0]] == first[False, offs[0]] == "b200-sxm"
-    assert (first[True, at_tpot], first[False, at_tpot]) == ("h100-sxm", "h200-sxm")
+    assert (first[True, offs[0]], first[False, offs[0]]) == ("h100-sxm", "b200-sxm")
+    assert {first[waits, off] for waits in (True, False) for off in offs[2:]} == {
+        "h100-sxm"
+    }
+    for row, off in zip(rows(levers.ties(RATE)), offs, strict=True):
+        for waits, head, bill in ((True, "GPU waits", "$/hour"),
+                                  (False, "hidden", "so $/hour")):  # fmt: skip
+            number, name = row[head].split()
+            assert short(first[waits, off]) == name
+            price = hourly(first[waits, off], levers.ONE_MONTH)
+            assert float(row[bill]) == pytest.approx(int(number) * price)
+
+
+def test_gpus_are_compared_at_prices_of_one_month() -> None:
+    """Those of the A100, the dearest of all deployments, are a month younger."""
+    dates = {
+        key: price.source.split(", ")[-1]
+        for key, price in levers.ONE_MONTH.items()
+        if key != "a100-80-sxm"
+    }
+    assert len({*dates.values()}) == 1 and len(dates) == 3
+    assert levers.rents(RATE, waits=True)[-1].device == "a100-80-sxm"
 
 
 @pytest.mark.parametrize("spare", [0, 1])
@@ -36,7 +60,9 @@ def test_a_rent_is_the_fewest_gpus_that_carry_the_rate_and_the_spare(
     for each in found:
         bare = each.gpus - spare
         assert (bare - 1) * each.per_s < RATE <= bare * each.per_s
-        assert each.usd == pytest.approx(each.gpus * hourly(each.device))
+        assert each.usd == pytest.approx(
+            each.gpus * hourly(each.device, levers.ONE_MONTH)
+        )
 
 
 def test_a_small_error_takes_an_h100_away_and_turns_the_choice() -> None:
@@ -44,9 +70,10 @@ def test_a_small_error_takes_an_h100_away_and_turns_the_choice() -> None:
     six, first = found["h100-sxm"], levers.rents(RATE, waits=True)[0]
     turned = RATE / (six.gpus - 2)  # at this rate of each, one fewer is enough
     assert 1 < turned / six.per_s < 1.1
-    assert (six.gpus - 1) * hourly("h100-sxm") < first.usd < six.usd
+    one = hourly("h100-sxm", levers.ONE_MONTH)
+    assert (six.gpus - 1) * one < first.usd < six.usd
     hidden = levers.rents(RATE, waits=False)[0]
-    assert hidden.usd == (six.gpus - 1) * hourly("h100-sxm")
+    assert hidden.usd == (six.gpus - 1) * one
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -2,7 +2,15 @@
 
 import pytest
 
-from llmserve_lab.capacity import day, followed, measured, mlperf, runs, tables
+from llmserve_lab.capacity import (
+    at_goodput,
+    day,
+    followed,
+    measured,
+    mlperf,
+    runs,
+    tables,
+)
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.triangle import (
@@ -80,6 +88,13 @@ def test_input_costs_the_same_and_output_falls_with_the_load() -> None:
     assert list(told) == sorted(told, reverse=True) and told[0] > 8 * told[-1]
 
 
+def test_past_the_knee_all_are_answered_and_a_fifth_is_in_time() -> None:
+    """The replica keeps up with that rate: the number in flight stays finite."""
+    past = at_goodput.loaded()[-1]
+    assert RATE < past.per_s < 0.85 * at_goodput.full().per_s
+    assert 0.1 < past.kept < 0.3
+
+
 def test_replicas_for_the_peak_are_used_to_about_a_half() -> None:
     """At the goodput of recorded traffic, which is below that of even arrivals."""
     rate = float(recorded()["hour"]["goodput_per_s"])
@@ -111,3 +126,4 @@ def test_servers_measured_at_a_tpot_were_faster_than_the_engine() -> None:
     *_, benchmark = mlperf.rate_errors()
     real, ours = measured.rates_at(LEVEL.tpot_s)
     assert benchmark < -0.1 and ours < 0.85 * real
+    assert max(measured.rate_error()) > 0.1  # with a fixed number of clients

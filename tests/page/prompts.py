@@ -50,9 +50,10 @@ PROMPTS: dict[str, Answer] = {
     "afd.slot": lambda a, m, b, n: (
         (m * a + m * (m - 1) / 2 + n * b + n * (n - 1) / 2) / (m + n)
     ),
-    "capacity.busy": lambda dollars, rate: dollars / HOUR_S / rate * 1e6,
     "capacity.idle": lambda most, mean, one: mean / (ceil(most / one) * one),
-    "capacity.backlog": lambda served, come, s: (come - served) * s,
+    "capacity.headroom": lambda one, n, grows, period, s: (
+        one - grows * (period + s) / n
+    ),
     "capacity.apart": lambda dollars, tokens, s: dollars / HOUR_S * s / tokens * 1e6,
     "continuous-batching.idle": _wasted,
     "continuous-batching.freeze": lambda n, row, pair, rate: (

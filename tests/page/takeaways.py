@@ -17,8 +17,8 @@ KEPT: dict[str, list[str]] = {
         ),
     ],
     "capacity": [
-        "price afternoon rate_only ‘more likely’ ‘low than’ ‘high two’ ‘faster’",
-        "‘Beyond the’ ‘rises but’ ‘falls at’ full_rate full_kept",
+        "price afternoon rate_only ‘faster some’ ‘with a’ ‘slower’",
+        "‘Beyond the’ ‘rises but’ ‘falls at’ past_rate past_kept",
         "‘with the’ ratio low_ratio",
         "day_high day_used",
         "‘No signal’ slow ‘best one’ flight_missed ‘late with’ ‘with fast’ fast "

@@ -144,8 +144,8 @@ LOOKS: dict[str, tuple[Said, ...]] = {
     ),
     "capacity": (
         (
-            r"[Ll]eft of the (?P<look>dashed) line, "
-            r"[\w ]* keep the (?P<what>TPOT target)",
+            r"[Ll]eft of the (?P<look>dashed) upright line "
+            r"keep the (?P<what>TPOT target)",
             as_rule("capacity.cost_latency"),
             {},
         ),

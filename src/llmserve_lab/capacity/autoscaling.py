@@ -37,6 +37,8 @@ from llmserve_lab.engine.system import System
 Signal = Literal["queue", "kv", "ttft", "requests", "none"]
 PERIOD_S, TOLERANCE, HOLD_S = 15.0, 0.1, 300.0
 WINDOW_S = 60.0  # of finished requests that the TTFT is taken of
+# Place of a replica, and the seconds of its order, of its first service, of its end.
+Span = tuple[int, float, float, float]
 MOST_UP = 4  # replicas that may be added at once, or as many as there are
 
 
@@ -138,6 +140,7 @@ class Scaled(Routing):
     wants: deque[tuple[float, int]] = field(default_factory=deque)
     minutes: list[Minute] = field(default_factory=list)
     seen: deque[list[float]] = field(default_factory=deque)  # not read by the loop yet
+    spans: list[Span] = field(default_factory=list)  # of replicas that are gone
     next_s: float = 0.0
     paid_s: float = 0.0
     since_s: float = 0.0
@@ -205,11 +208,23 @@ class Scaled(Routing):
     def _resize(self, goal: int, replicas: Sequence[Replica], now_s: float) -> None:
         """Start what is missing; take from those that started last what is too many."""
         while len(self.ready_s) > goal:
-            self.ready_s.pop(max(self.ready_s, key=lambda at: (self.ready_s[at], at)))
+            at = max(self.ready_s, key=lambda at: (self.ready_s[at], at))
+            self.spans.append(self._span(at, now_s))
+            del self.ready_s[at]
         free = (at for at in range(self.policy.most) if at not in self.ready_s)
         for at in [*free][: max(0, goal - len(self.ready_s))]:
             self.ready_s[at] = now_s + self.policy.cold_s
             self.starts += 1
+
+    def _span(self, at: int, until_s: float) -> Span:
+        ready_s = self.ready_s[at]
+        ordered_s = max(0.0, ready_s - self.policy.cold_s)
+        return at, ordered_s, max(0.0, min(ready_s, until_s)), until_s
+
+    def all_spans(self, until_s: float) -> tuple[Span, ...]:
+        """Of all replicas, those that still stand to a moment after the last order."""
+        standing = [self._span(at, until_s) for at in self.ready_s]
+        return tuple(sorted([*self.spans, *standing]))
 
 
 @dataclass(frozen=True)
@@ -222,6 +237,7 @@ class ScaledRun:
     replica_s: float
     starts: int = 0
     standing: int = 1  # replicas at the end
+    spans: tuple[Span, ...] = ()  # of each replica
 
     def replica_s_until(self, seconds: float) -> float:
         """GPU time paid for up to a moment after which nothing was ordered."""
@@ -261,4 +277,5 @@ def scaled(requests: Requests, replica: Pool, policy: Autoscaler) -> ScaledRun:
         routing.paid_s,
         routing.starts,
         len(routing.ready_s),
+        routing.all_spans(max(system.now_s, routing.since_s)),
     )

@@ -19,7 +19,7 @@ from llmserve_lab.page.table import Table
 
 STEP = 2**-10  # of a constant, to see what depends on it; far from any kink
 ROWS = ("fixed, each step", "prompt", "answer")
-APART = Unmeasured("fitted to whole runs; none times these parts apart")
+APART = Unmeasured("these parts apart (fitted to whole runs)")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from llmserve_lab.page.table import Table
 DAYS = 30  # of a month
 GRID_S = 30.0  # on which the requests so far are counted
 TARGET, FEWEST, MOST = 20.0, 2, 7  # of the plan
-UNSEEN = Unmeasured("no measured server was put through such a day")
+UNSEEN = Unmeasured("a server on such a day")
 FIXED, FOLLOWED = "fixed", "requests"
 # What is watched, cold start in s, replicas that always stand, most of them.
 TRIED = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 from llmserve_lab.capacity import runs
@@ -37,7 +37,7 @@ TRIED = (
     (runs.SLOW_S, 20.0, 1, 0.0),
     (runs.SLOW_S, 15.0, 1, 0.0),
 )
-UNSEEN = Unmeasured("no measured server was put through such a burst")
+UNSEEN = Unmeasured("a server in such a burst")
 
 
 def growth() -> float:
@@ -57,14 +57,22 @@ def grown(per_s2: float, cold_s: float, late_s: float = 0.0) -> float:
 
 
 def order_rate(
-    goodput: float, per_s2: float, cold_s: float, ready: int = 1, late_s: float = 0.0
+    goodput: float,
+    per_s2: float,
+    cold_s: float,
+    ready: int = 1,
+    late_s: float = 0.0,
+    highest: float | None = None,
 ) -> float:
     """Largest rate of each ready replica at which an order is early enough.
 
-    At or below 0 none is: that many replicas cannot carry the growth itself.
+    At or below 0 none is: that many replicas cannot carry the growth itself. Where they
+    carry the ``highest`` rate of the load, none is ever due: infinity.
     """
     positive("goodput", goodput)
     whole(ready=ready)
+    if highest is not None and ready * goodput >= positive("highest", highest):
+        return inf
     return goodput - grown(per_s2, cold_s, late_s) / ready
 
 

@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any
 
 from llmserve_lab import catalog, running_example
-from llmserve_lab.capacity import datasheet
+from llmserve_lab.capacity import datasheet, margins
 from llmserve_lab.capacity.by_hand import RequestTimes, p90_rate
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.deployment import hourly
@@ -23,10 +23,13 @@ from llmserve_lab.capacity.runs import most_of_the_trace
 from llmserve_lab.capacity.sweep import LONG_S, crossing
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, ROWS, pool, served
+from llmserve_lab.catalog.data.prices import H100_OCTOBER, HOURLY
 from llmserve_lab.checks import at_least, positive
 from llmserve_lab.engine import Chunked, Pool
 from llmserve_lab.page.table import Table
 
+# Prices of one month: an H100's is known for a later one, a B200's is not.
+ONE_MONTH = {**HOURLY, "h100-sxm": H100_OCTOBER}
 EIGHT, CACHED = "fp8", 0.5
 OVER = "p90 over mean"
 
@@ -121,8 +124,8 @@ class Rent:
 
     @property
     def usd(self) -> float:
-        """Dollars an hour of all."""
-        return self.gpus * hourly(self.device)
+        """Dollars an hour of all, at prices of one month."""
+        return self.gpus * hourly(self.device, ONE_MONTH)
 
 
 def rents(rate: float, *, waits: bool, off: float = 0.0, spare: int = 1) -> list[Rent]:
@@ -161,5 +164,23 @@ def table(rate: float) -> Table:
         f"Simulated, for {rate:.0f} requests/s of the recorded traffic: goodput of one "
         "GPU, GPUs with a spare and their price if the GPU waits for the CPU's part of "
         "a prompt (left), and if that part is hidden (right)"
+    )
+    return Table(caption, columns, rows, band=UNSEEN)
+
+
+def ties(rate: float) -> Table:
+    """Table of the cheapest GPU by the engine's error and by what is waited for."""
+    rows = []
+    for off in margins.errors():
+        cells = []
+        for waits in (True, False):
+            first = rents(rate, waits=waits, off=off)[0]
+            cells += [f"{first.gpus} {short(first.device)}", f"{first.usd:.2f}"]
+        rows.append((margins.said(off), *cells))
+    columns = ("simulated rates are", "GPU waits", "$/hour", "hidden", "so $/hour")
+    caption = (
+        f"The cheapest for {rate:.0f} requests/s of the recorded traffic, with a "
+        "spare, by how far the simulator is off: if the GPU waits for the CPU's part "
+        "of a prompt, and if that part is hidden"
     )
     return Table(caption, columns, rows, band=UNSEEN)

@@ -10,8 +10,9 @@ from math import ceil
 
 from llmserve_lab.capacity import mlperf
 from llmserve_lab.capacity.day import HIGHEST
-from llmserve_lab.capacity.measured import rate_error, real
+from llmserve_lab.capacity.measured import rate_error, rates_at, real
 from llmserve_lab.capacity.tables import UNSEEN
+from llmserve_lab.capacity.triangle import LEVEL
 from llmserve_lab.catalog.data.prices import HOURLY
 from llmserve_lab.checks import at_least, positive
 from llmserve_lab.page.table import Table
@@ -41,18 +42,24 @@ def planned(goodput: float, off: float, spare: int = SPARE) -> Margin:
     return Margin(off, per_s, ceil(HIGHEST / per_s) + spare)
 
 
-def compared(goodput: float) -> tuple[Margin, ...]:
-    """The largest error known, none, and that at the measured TPOT of a server."""
+def errors() -> tuple[float, float, float, float]:
+    """The largest error known, none, and those at the measured TPOT of two servers."""
     _, most = rate_error()
-    *_, at_tpot = mlperf.rate_errors()
-    return tuple(planned(goodput, off) for off in (most, 0.0, at_tpot))
+    *_, benchmark = mlperf.rate_errors()
+    measured, ours = rates_at(LEVEL.tpot_s)
+    return most, 0.0, benchmark, ours / measured - 1
+
+
+def compared(goodput: float) -> tuple[Margin, ...]:
+    """The plan under each of these errors."""
+    return tuple(planned(goodput, off) for off in errors())
 
 
 def table(goodput: float) -> Table:
     """Table of the plan under each assumption about the simulator."""
     rows = [
         (
-            _said(each.off),
+            said(each.off),
             f"{each.goodput:.2f}",
             f"{HIGHEST / each.goodput:.2f}",
             f"{each.replicas}",
@@ -69,7 +76,8 @@ def table(goodput: float) -> Table:
     return Table(caption, columns, rows, band=UNSEEN)
 
 
-def _said(off: float) -> str:
+def said(off: float) -> str:
+    """An error of the simulated rates, as it heads a row."""
     if not off:
         return "right"
     return f"{abs(off):.0%} too {'high' if off > 0 else 'low'}"

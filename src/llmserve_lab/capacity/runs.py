@@ -10,7 +10,13 @@ from typing import Any
 
 from llmserve_lab import running_example
 from llmserve_lab.capacity import search as find
-from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, Signal, scaled
+from llmserve_lab.capacity.autoscaling import (
+    Autoscaler,
+    ScaledRun,
+    Signal,
+    Span,
+    scaled,
+)
 from llmserve_lab.capacity.deployment import Candidate, grid
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.loads import asked, ramp
@@ -67,6 +73,10 @@ def stored(run: ScaledRun) -> dict[str, Any]:
         # Of the same half hour for all: what is left over is worked off unpaid.
         "gpu_h": round(run.replica_s_until(LASTS_MIN * MINUTE_S) / 3600, 3),
         "starts": run.starts,
+        "spans": [
+            [round(min(each, LASTS_MIN * MINUTE_S)) for each in span]
+            for span in run.spans
+        ],
     }
 
 
@@ -113,6 +123,7 @@ class Stored:
     ttft_s: float
     gpu_h: float
     starts: int
+    spans: tuple[Span, ...]  # to the end of the half hour
 
     def first_drop(self) -> int:
         """Minute, counted from 1, in which fewer replicas serve than before."""
@@ -177,6 +188,7 @@ def scaled_run(name: str, cold_s: float = SLOW_S, *, defaults: bool = False) -> 
         ttft_s=found["ttft_s"],
         gpu_h=found["gpu_h"],
         starts=found["starts"],
+        spans=tuple(map(tuple, found["spans"])),
     )
 
 

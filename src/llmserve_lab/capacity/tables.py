@@ -29,9 +29,9 @@ from llmserve_lab.page.table import Table
 
 MOST_REQUESTS = 10**6  # of one run
 NIGHT, LITTLE = 1.0, 5.0  # requests a second, beside the goodput
-UNSEEN = Unmeasured("no measured run tells at which rate this promise is kept")
-CHARGED = Unmeasured("no measured row was charged by input and output apart")
-WAITED = Unmeasured("no measured row tells how long prompts waited for their turn")
+UNSEEN = Unmeasured("goodput under this promise")
+CHARGED = Unmeasured("time of input and output apart")
+WAITED = Unmeasured("how long prompts wait for their turn")
 WAITS = (0.2, 0.5, 0.8)
 WARM_S = 20.0  # of the run, until the batch has filled
 

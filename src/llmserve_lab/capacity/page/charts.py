@@ -23,9 +23,20 @@ from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, SERIES
 
 TOKEN = QuantityAxis(
-    q.tail_tpot, "ms", words="p90 of TPOT, log", domain=(4, 200), log=True
+    q.tail_tpot,
+    "ms",
+    words="p90 of TPOT, log",
+    domain=(4, 200),
+    log=True,
+    ticks={"values": [5, 10, 20, 50, 100, 200]},
 )
-MONEY = QuantityAxis(q.busy_cost, words="cost, log", domain=(20, 5_000), log=True)
+MONEY = QuantityAxis(
+    q.busy_cost,
+    words="cost, log",
+    domain=(20, 5_000),
+    log=True,
+    ticks={"values": [20, 50, 100, 200, 500, 1_000, 2_000, 5_000]},
+)
 KEPT, LATE, SLOW = "keeps both targets", "TTFT missed", "TPOT missed"
 INKS = {KEPT: SERIES[0], LATE: SERIES[2], SLOW: SERIES[1]}
 TARGET = Landmark("TPOT target", q.tpot_target)

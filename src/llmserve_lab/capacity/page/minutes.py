@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 from llmserve_lab.capacity.autoscaling import WINDOW_S
@@ -16,7 +15,7 @@ from llmserve_lab.capacity.runs import (
     burst,
     scaled_run,
 )
-from llmserve_lab.capacity.trace import per_bin
+from llmserve_lab.capacity.trace import MINUTE_S, per_bin
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 
@@ -122,24 +121,15 @@ def _missed(at: int, run: Stored, arrived: list[int]) -> Row:
 
 
 def _runs(run: Stored) -> list[Row]:
-    """Spans in which a replica serves or starts, minute by minute joined."""
+    """Spans in which a replica starts or serves, from its order to its end."""
     rows = []
-    for place, name in enumerate(REPLICAS):
-        states = [_state(run, at, place) for at in range(LAST)]
-        begin = 0
-        for state, group in groupby(states):
-            end = begin + len(list(group))
-            if state:
-                rows.append(_cell(begin, end, name, state, ""))
-            begin = end
+    for place, *seconds in run.spans:
+        ordered, ready, gone = (min(s / MINUTE_S, LAST) for s in seconds)
+        for begin, end, ink in ((ordered, ready, "idle"), (ready, gone, "new")):
+            if begin < end:
+                rows.append(_cell(begin, end, REPLICAS[place], ink, ""))
     return rows
 
 
-def _state(run: Stored, at: int, place: int) -> str:
-    if place < run.ready[at]:
-        return "new"
-    return "idle" if place < run.ready[at] + run.starting[at] else ""
-
-
-def _cell(x: int, x2: int, y: str, ink: str, text: str) -> Row:
+def _cell(x: float, x2: float, y: str, ink: str, text: str) -> Row:
     return {"x": x, "x2": x2, "y": y, "ink": ink, "text": text}

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from llmserve_lab.capacity import at_goodput, runs
+from llmserve_lab.capacity import at_goodput, headroom, runs
 from llmserve_lab.capacity import formulas as f
+from llmserve_lab.capacity.autoscaling import PERIOD_S
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
 IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests in flight")
 CAPPED = ("more", "as many", "fewer")
 FULLER = ("both equally", "the output token", "the input token")
-PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
+PRICE = 2.5  # dollars an hour, given in exercises
 RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
-ARRIVE, READY, COLD_S = 30.0, 20.0, 120.0
+STAND, GROWTH, COLD_S = 3, 0.1, 105.0
 ANSWER_S, TOKENS = 0.06, 300
-MILLION, HOUR_S = 1e6, 3600.0
-
-
-def _busy() -> float:
-    return float(f.BUSY_COST(price=PRICE, replica_rate=RATE))
+HOUR_S = 3600.0
 
 
 def _needed() -> float:
@@ -30,8 +27,8 @@ def _used() -> float:
     return float(f.USED_SHARE(**known))
 
 
-def _backlog() -> float:
-    return float(f.BACKLOG(arrival_rate=ARRIVE, ready_rate=READY, cold_s=COLD_S))
+def _order() -> float:
+    return headroom.order_rate(RATE_1, GROWTH, COLD_S, STAND)
 
 
 def _apart() -> float:
@@ -136,28 +133,6 @@ predict_signal = Question(
         ),
     ),
 )
-busy = Question(
-    name="capacity.busy",
-    prompt=(
-        f"A replica costs {PRICE:g} dollars an hour and serves {RATE:g} requests per "
-        "second. What do a million requests cost, in dollars, if it is always "
-        "busy?"
-    ),
-    answer=_busy,
-    unit="dollar/Mrequest",
-    why=lambda: f"Equation {f.BUSY_COST.link}: {si(_busy(), 'dollar/Mrequest')}.",
-    hints=(
-        Hint(
-            lambda: MILLION * PRICE / RATE,
-            "The price is by the hour, the rate by the second: divide by the seconds "
-            "of an hour.",
-        ),
-        Hint(
-            lambda: MILLION * PRICE / (RATE * 60),
-            "An hour has sixty times sixty seconds.",
-        ),
-    ),
-)
 idle = Question(
     name="capacity.idle",
     prompt=(
@@ -182,27 +157,30 @@ idle = Question(
         ),
     ),
 )
-backlog = Question(
-    name="capacity.backlog",
+early = Question(
+    name="capacity.headroom",
     prompt=(
-        f"The ready replicas work off {READY:g} requests per second when suddenly "
-        f"{ARRIVE:g} arrive. New replicas serve {COLD_S:g} s later. How many more "
-        "requests are in flight by then?"
+        f"Replicas with a goodput of {RATE_1:g} per second each; {STAND} always stand. "
+        f"The rate of arrivals grows by {GROWTH:g} per second in each second, far "
+        "beyond what they can carry. The loop reads a fresh signal every "
+        f"{PERIOD_S:.0f} s, and a new replica serves {COLD_S:.0f} s after its order. "
+        "At most what rate may each ready replica get when the order is due?"
     ),
-    answer=_backlog,
-    unit="request",
+    answer=_order,
+    unit="request/s",
     why=lambda: (
-        f"Equation {f.BACKLOG.link}: {si(_backlog(), 'request')}. They are not all "
-        f"that are late: {ARRIVE * COLD_S:,.0f} arrived while nothing new served."
+        f"{si(_order(), 'request/s')}. In the worst case {PERIOD_S + COLD_S:.0f} s "
+        f"pass, in which the rate grows by {GROWTH * (PERIOD_S + COLD_S):.0f}; each of "
+        f"{STAND} replicas keeps its part of that free."
     ),
     hints=(
         Hint(
-            lambda: ARRIVE * COLD_S,
-            "The ready replicas go on serving meanwhile.",
+            lambda: RATE_1 - GROWTH * COLD_S / STAND,
+            "The loop may have read its signal just before the rate came that high.",
         ),
         Hint(
-            lambda: (ARRIVE - READY) * COLD_S / 60,
-            "Both rates are by the second, and so is the cold start.",
+            lambda: STAND * _order(),
+            "That is the rate of all replicas together.",
         ),
     ),
 )
