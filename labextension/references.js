@@ -157,10 +157,10 @@ window.llmserveReferences = {
 "liu2023ring",
 "yang2024context",
 "korthikanti2022",
-"jacobs2023ulysses",
 "vllm2026context",
 "sglang2026prefill",
-"vllm2026balance"
+"vllm2026balance",
+"jacobs2023ulysses"
 ]
 },
 "quantization-": {
@@ -351,10 +351,10 @@ window.llmserveReferences = {
 "liu2023ring": "Hao Liu, Matei Zaharia, and Pieter Abbeel\\. Ring attention with blockwise transformers for near\\-infinite context\\. 2023\\. URL: [https://arxiv\\.org/abs/2310\\.01889](https://arxiv.org/abs/2310.01889)\\.",
 "yang2024context": "Amy Yang, Jingyi Yang, Aya Ibrahim, and others\\. Context parallelism for scalable million\\-token inference\\. 2024\\. URL: [https://arxiv\\.org/abs/2411\\.01783](https://arxiv.org/abs/2411.01783)\\.",
 "korthikanti2022": "Vijay Korthikanti, Jared Casper, Sangkug Lym, and others\\. Reducing activation recomputation in large transformer models\\. 2022\\. URL: [https://arxiv\\.org/abs/2205\\.05198](https://arxiv.org/abs/2205.05198)\\.",
-"jacobs2023ulysses": "Sam Ade Jacobs, Masahiro Tanaka, Chengming Zhang, and others\\. DeepSpeed Ulysses: system optimizations for enabling training of extreme long sequence transformer models\\. 2023\\. URL: [https://arxiv\\.org/abs/2309\\.14509](https://arxiv.org/abs/2309.14509)\\.",
 "vllm2026context": "vLLM\\. Context parallel deployment\\. 2026\\. URL: [https://docs\\.vllm\\.ai/en/latest/serving/context\\_parallel\\_deployment/](https://docs.vllm.ai/en/latest/serving/context_parallel_deployment/)\\.",
 "sglang2026prefill": "SGLang\\. Prefill context parallelism\\. 2026\\. URL: [https://docs\\.sglang\\.io/docs/advanced\\_features/prefill\\_cp](https://docs.sglang.io/docs/advanced_features/prefill_cp)\\.",
 "vllm2026balance": "vLLM\\. Balance async PP decode batches, pull request 57433\\. 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/pull/57433](https://github.com/vllm-project/vllm/pull/57433)\\.",
+"jacobs2023ulysses": "Sam Ade Jacobs, Masahiro Tanaka, Chengming Zhang, and others\\. DeepSpeed Ulysses: system optimizations for enabling training of extreme long sequence transformer models\\. 2023\\. URL: [https://arxiv\\.org/abs/2309\\.14509](https://arxiv.org/abs/2309.14509)\\.",
 "xiao2022smoothquant": "Guangxuan Xiao, Ji Lin, Mickael Seznec, Hao Wu, Julien Demouth, and Song Han\\. SmoothQuant: accurate and efficient post\\-training quantization for large language models\\. 2022\\. URL: [https://arxiv\\.org/abs/2211\\.10438](https://arxiv.org/abs/2211.10438), [arXiv:2211\\.10438](https://arxiv.org/abs/2211.10438)\\.",
 "frantar2022gptq": "Elias Frantar, Saleh Ashkboos, Torsten Hoefler, and Dan Alistarh\\. GPTQ: accurate post\\-training quantization for generative pre\\-trained transformers\\. 2022\\. URL: [https://arxiv\\.org/abs/2210\\.17323](https://arxiv.org/abs/2210.17323), [arXiv:2210\\.17323](https://arxiv.org/abs/2210.17323)\\.",
 "lin2023awq": "Ji Lin, Jiaming Tang, Haotian Tang, and others\\. AWQ: activation\\-aware weight quantization for LLM compression and acceleration\\. 2023\\. URL: [https://arxiv\\.org/abs/2306\\.00978](https://arxiv.org/abs/2306.00978), [arXiv:2306\\.00978](https://arxiv.org/abs/2306.00978)\\.",
