@@ -18,7 +18,6 @@ DERIVED: dict[str, tuple[str, ...]] = {
         "hand_bigger_rate = hand_bigger / hand_round",
         "gpus = split_attn + split_ffn",
         "group_step = group_attn + group_ffn + group_wait + group_rest",
-        "h_attn = h_gemm + h_kernel + h_small_us",
         "halves_rate = group_batch / group_step",
     ),
     "capacity": (

@@ -34,8 +34,8 @@ class TunedGroup:
 
     @property
     def words(self) -> str:
-        """``96 GPUs, 2 × 51``."""
-        return f"{self.n_gpus} GPUs, {self.n_batches} × {self.batch:g}"
+        """``96: 2 × 51``."""
+        return f"{self.n_gpus}: {self.n_batches} × {self.batch:g}"
 
 
 @cache

@@ -30,7 +30,7 @@ FASTER = 2.0  # times the bandwidth
 TWICE: coupled.Off = (1.0, 1 / FASTER)
 FREE: coupled.Off = (1.0, 1e-9)  # as good as no time on the wire
 SENT = {"expert": "8 times", "node": "once a node"}
-COLUMNS = ("a row is sent", "both sides may choose", "split", "group", "lead")
+COLUMNS = ("a row is sent", "chosen", "split", "group", "lead")
 RATES = ("split", "group", "lead")
 
 
@@ -49,10 +49,10 @@ class Choices:
 
 
 ADDED: dict[str, Choices] = {
-    "nothing: as above": Choices(),
-    "when the shared expert runs": Choices(shared=True),
-    "and how many GPUs share the experts": Choices(shared=True, even=True),
-    "and where the other layers run": Choices(shared=True, even=True, outer=True),
+    "nothing": Choices(),
+    "shared expert": Choices(shared=True),
+    "+ number of GPUs": Choices(shared=True, even=True),
+    "+ other layers": Choices(shared=True, even=True, outer=True),
 }
 EVERY = Choices(shared=True, even=True, outer=True)
 
@@ -251,8 +251,8 @@ def verdict_table() -> Table:
     rows = [(*each, *case.cells) for each, case in zip(labels, cases(), strict=True)]
     caption = "What the verdict depends on: tokens/s of a GPU at 50 ms per token"
     notes = (
-        "3 × 64: three batches of 64 requests on each Attention GPU, or on each GPU of "
-        "a group. What a side does not gain from, it does not choose.",
+        "3 × 64: three batches of 64 requests on each Attention GPU, or GPU of a "
+        "group.",
     )
     return Table(caption, COLUMNS, rows, notes=notes, band=NEVER, row_headers=False)
 
