@@ -34,7 +34,7 @@ def test_a_tuned_split_leads_only_near_targets_at_which_halves_begin_to_pay() ->
         ("expert", 38, [34, 36]), ("node", 44, [42, 44, 46, 48, 50])
     ):  # fmt: skip
         ms = [round(1e3 * each) for each in pictures.TARGETS]
-        plain, free = pictures.leads(copies)  # type: ignore[arg-type]
+        plain, free = pictures.leads(copies)
         assert [m for m, each in zip(ms, free, strict=True) if each > 0] == ahead
         assert max(plain) < 1 and abs(ms[free.index(max(free))] - first) <= 2
         for m in ms:
@@ -44,7 +44,7 @@ def test_a_tuned_split_leads_only_near_targets_at_which_halves_begin_to_pay() ->
                 m / 1e3,
                 shared=True,
                 even=True,
-                copies=copies,  # type: ignore[arg-type]
+                copies=copies,
             )
             assert (group.n_batches == 2) is (m >= first)
 
