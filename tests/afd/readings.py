@@ -39,7 +39,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "afd.slot": ("prompts of 5 tokens that take 2", "of 16 that take 6", "on average"),
     "afd.loop": (
         "batch of 256 again, with prompts of 300",
-        "row and 20 more.",
+        "row and 20 µs more.",
         "With two batches in flight, loop counted",
         "which ratio is best",
     ),

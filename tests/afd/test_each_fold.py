@@ -4,7 +4,6 @@ Stored cells are read, because the runs behind them take long, and held against 
 other by what the headings, the captions and the paper's coefficients say.
 """
 
-import re
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -102,17 +101,6 @@ def test_the_means_are_off_by_their_quotient_and_the_law_moves_what_was_simulate
     slots = [(first(r["in a slot"]), first(r["simulated"])) for r in shown]
     by_slot = [rate for _, rate in sorted(slots)]
     assert by_slot == sorted(by_slot, reverse=True), "longer contexts, fewer tokens"
-
-
-def test_a_whole_bundle_has_the_ratio_of_its_name_and_loses_less_near_the_best() -> (
-    None
-):
-    shown = of("Whole machines")
-    for row in shown:
-        attn, ffn = map(int, re.findall(r"\d+", row["bundle"]))
-        assert agrees(row["ratio"], attn / ffn)
-    lost = [first(row["lost"]) for row in shown]
-    assert lost == sorted(lost, reverse=True) and lost[-1] == 0
 
 
 def test_errors_of_both_rules_grow_from_the_median_to_the_worst() -> None:

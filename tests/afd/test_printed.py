@@ -131,7 +131,7 @@ def test_worked_formulas_are_counted_step_by_step() -> None:
 
 def test_each_rate_of_one_setting_is_what_its_row_counts() -> None:
     rows = stored("attention_ffn", "8A–1F with two batches")
-    rates = [float(row["tokens per 1,000 cycles and machine"]) for row in rows]
+    rates = [float(row["tokens per 1,000 µs and machine"]) for row in rows]
     alike, steady, simulated, fresh, completed, longer = rates
     assert alike == pytest.approx(8e3 * B / 9 / (ATTN * B * 600 + FIXED), abs=0.6)
     assert steady == pytest.approx(8e3 * B / 9 / periods(8, 2).mean(), rel=0.005)

@@ -13,7 +13,7 @@ import pytest
 
 from llmserve_lab.afd import coupled, deployment, exercise
 from llmserve_lab.afd.experiments import paper_setup
-from llmserve_lab.afd.page import comparison, figures, going_round, pictures, tables
+from llmserve_lab.afd.page import comparison, figures, pictures, tables
 from llmserve_lab.afd.page.controls import STOPS, WIRES
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, Deployment
@@ -63,40 +63,6 @@ def test_two_batches_hide_nothing_and_three_as_much_as_attention(wire: float) ->
     assert period(wire, 2) == pytest.approx(1 + wire / 2)
     assert period(wire, 3) == pytest.approx(1)
     assert period(1.3, 3) == pytest.approx(1.1)
-
-
-def test_the_ffn_starts_four_batches_in_the_time_of_three() -> None:
-    for n_batches, count in ((2, 3), (3, 4)):
-        drawn = [s for lane, _, s, _ in going_round.bars(n_batches) if lane == 4]
-        assert len([s for s in drawn if s < going_round.shown() - 1]) == count
-
-
-def test_three_batches_fill_the_gaps_of_attention_in_the_picture() -> None:
-    two, three = (going_round.waits(m) for m in (2, 3))
-    assert two == pytest.approx((0.146, 0.405), abs=0.005)
-    assert three == pytest.approx((0.011, 0.342), abs=0.005)
-
-
-@pytest.mark.parametrize("n_batches", [2, 3])
-def test_the_picture_begins_with_nothing_under_way(n_batches: int) -> None:
-    rows = going_round.bars(n_batches)
-    assert {lane for lane, _, start, _ in rows if start == 0} == {0, 1, 2}
-    assert {batch for _, batch, start, _ in rows if start == 0} == {0}
-
-
-@pytest.mark.parametrize("n_batches", [2, 3])
-def test_the_picture_shows_what_ran(n_batches: int) -> None:
-    """No machine has two batches, no batch is in the FFN and on a machine at once."""
-    rows = going_round.bars(n_batches)
-    for lane in (0, 1, 2, 4):
-        own = sorted((s, e) for at, _, s, e in rows if at == lane)
-        assert all(a[1] <= b[0] + 1e-6 for a, b in itertools.pairwise(own))
-    for batch in range(n_batches):
-        inside = [(s, e) for at, b, s, e in rows if at == 4 and b == batch]
-        others = [(s, e) for at, b, s, e in rows if at != 4 and b == batch]
-        assert not [
-            1 for s, e in inside for t, f in others if t < e - 1e-6 and s < f - 1e-6
-        ]
 
 
 def test_most_looks_at_a_slot_meet_a_long_request() -> None:

@@ -10,7 +10,6 @@ from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.page import comparison, inputs
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.afd.theory.same_speed import (
-    by_chip,
     copies_away,
     late_group,
     same_speed,
@@ -155,23 +154,6 @@ def test_a_late_group_is_level_with_the_late_split() -> None:
     half = (late.turn / 2 - 50 - 100 / 9) / (0.99 + 0.083)
     assert never == pytest.approx(2 * half / late.turn, rel=1e-3)
     assert rate < late.split < 1.01 * rate < never
-
-
-def test_by_chip_a_group_of_chips_is_as_slow_as_all_its_chips_are() -> None:
-    """Six chips make one FFN machine: one alone takes six times as long for a row."""
-    found, turn = by_chip(6), same_speed(2).turn
-    assert found.chips == 14
-    assert found.split == pytest.approx(8 * 256 / 14 / 303.44, rel=1e-3)
-    half = found.group.requests / 2
-    assert found.group.rate == pytest.approx(2 * half / turn)
-    attn, ffn = 50 + 0.99 * half, 600 / 14 + 6 * 0.083 * half
-    way = 10 + 0.011 * copies_away(14) * half
-    assert turn_of_halves(attn, ffn, way, 4000) == pytest.approx(turn, rel=1e-3)
-    assert by_chip(1).group.rate == pytest.approx(wide_group(turn, 9).rate)
-    late = by_chip(6, equal=False)
-    assert late.turn == same_speed(2, equal=False).turn > turn
-    assert late.split == pytest.approx(8 * 256 / 14 / (late.turn / 2))
-    assert 0.02 < late.lead < found.lead < 0.04
 
 
 @pytest.mark.parametrize(("ratio", "counts"), [(8, "pace"), (32, "FFN")])

@@ -7,6 +7,7 @@ import pytest
 
 from llmserve_lab.afd import coupled, one_sided
 from llmserve_lab.afd.page import comparison, inputs, measured, pictures, timeline
+from llmserve_lab.afd.tuned_group import tuned_group
 from tests.each import numbers, rows
 from tests.page import drawn, seen
 
@@ -14,7 +15,7 @@ H100, GPUS, MS = "h100-sxm", 96, (30, 36, 50, 70)
 
 
 def ends(copies: coupled.Copies, ms: int) -> tuple[float, float]:
-    """Leads at a target: with the group's layout, and the best of all that is free."""
+    """Leads at a target: with one layout, and with all that each side may choose."""
     tpot_s = ms / 1e3
     group = comparison.whole(H100, tpot_s, copies=copies).gpu_tokens_per_s
     plain = comparison.best(H100, tpot_s, copies=copies).gpu_tokens_per_s(tpot_s)
@@ -24,7 +25,28 @@ def ends(copies: coupled.Copies, ms: int) -> tuple[float, float]:
         ).gpu_tokens_per_s(tpot_s)
         for shared in ("rides along", "attention")
     )
-    return 100 * (plain / group - 1), 100 * (free / group - 1)
+    tuned = tuned_group(H100, GPUS, tpot_s, shared=True, even=True, copies=copies)
+    return 100 * (plain / group - 1), 100 * (free / tuned.gpu_tokens_per_s - 1)
+
+
+def test_a_tuned_split_leads_only_near_targets_at_which_halves_begin_to_pay() -> None:
+    for copies, first, ahead in (
+        ("expert", 38, [34, 36]), ("node", 44, [42, 44, 46, 48, 50])
+    ):  # fmt: skip
+        ms = [round(1e3 * each) for each in pictures.TARGETS]
+        plain, free = pictures.leads(copies)
+        assert [m for m, each in zip(ms, free, strict=True) if each > 0] == ahead
+        assert max(plain) < 1 and abs(ms[free.index(max(free))] - first) <= 2
+        for m in ms:
+            group = tuned_group(
+                H100,
+                GPUS,
+                m / 1e3,
+                shared=True,
+                even=True,
+                copies=copies,
+            )
+            assert (group.n_batches == 2) is (m >= first)
 
 
 def test_each_way_to_send_has_the_ink_of_its_name_over_the_targets() -> None:

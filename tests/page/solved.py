@@ -61,7 +61,8 @@ def ran(*each: float) -> list[float]:
 FOUND: dict[str, Found] = {
     "afd.best-ratio": lambda prompt, answer, batch: [ratio(batch, prompt, answer)],
     "afd.loop": lambda batch, prompt, row, fixed: [
-        ratio(batch, prompt, 500, wire=row * batch + fixed), ratio(batch, prompt, 500),
+        ratio(batch, prompt, 500, wire=1e6 * (row * batch + fixed)),
+        ratio(batch, prompt, 500),
     ],
     "continuous-batching.chunk-fits": fits,
     "flash-attention.running-sum": sums,

@@ -12,8 +12,8 @@ KEPT: dict[str, list[str]] = {
         "‘Long requests’ ‘many steps’ meets",
         "lost_top ‘best ratio’ lost_far far",
         (
-            "gpus tight ‘best split’ behind_eight ‘less than’ behind_node ahead_node "
-            "‘No such’"
+            "gpus tight ‘best split’ all_behind ‘less than’ ‘with a’ ‘With one’ "
+            "behind_node ahead_node ‘No such’"
         ),
     ],
     "capacity": [

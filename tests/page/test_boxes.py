@@ -54,7 +54,7 @@ def lane(figure: str, ink: str, length: Callable[[list[float]], float]) -> str:
         bars = [
             row
             for row in log.tables["bars"]
-            if row["y"] < middle < row["y2"] and row["ink"] == ink
+            if row["y"] < middle < row["y2"] and row["ink"] == ink and row["x"] > 0
         ]
         if name.startswith("A") and bars:
             bar = min(bars, key=lambda row: row["x"])

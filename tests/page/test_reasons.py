@@ -145,7 +145,7 @@ REASONS: dict[str, Callable[..., Numbers]] = {
     "afd.best-ratio": lambda prompt, answer, batch: [ratio(batch, prompt, answer)],
     "afd.slot": looked_at,
     "afd.loop": lambda batch, prompt, row, fixed: [
-        ratio(batch, prompt, ANSWER, wire=row * batch + fixed)
+        ratio(batch, prompt, ANSWER, wire=1e6 * (row * batch + fixed))
     ],
     "flash-attention.predict-square": lambda n, bits, heads, *_: [
         n, bits / 8, n**2 * bits / 8, heads, heads * n**2 * bits / 8,

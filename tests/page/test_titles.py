@@ -101,7 +101,7 @@ def held(panel: Any) -> bool:
 
 TITLES: dict[str, dict[str, Check]] = {
     "afd.stills.simulated": {
-        "tokens per 1,000 cycles, machine": within(300, 1000, 1),
+        "tokens per 1,000 µs, machine": within(300, 1000, 1),
         "share of time": within(0.5, 1, 1),
     },
     "continuous_batching.stills.budgets": {

@@ -5,7 +5,6 @@ Each stands with the word after it. A figure that is not named has no such word.
 
 TITLES: dict[str, str] = {
     "afd.every_split": "‘With the’ ‘no split’",
-    "afd.going_round": "‘With a’ ‘more tokens’ ‘later’",
     "afd.throughput": "‘best ratio’",
     "capacity.burst_by_minute": "‘after the’",
     "capacity.cost_latency": "‘fuller the’ ‘cheaper a’ ‘slower its’",

@@ -1,7 +1,8 @@
 """Splits that are not quite those of the comparison: what only a split could change.
 
 The comparison gives both sides the same kernels and the same imbalance, and keeps the
-shared expert on the FFN GPUs. Here a split may do otherwise, while the group stays.
+shared expert on the FFN GPUs. Here a split may do otherwise; what a group may do is in
+:mod:`llmserve_lab.afd.tuned_group`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from llmserve_lab.afd import coupled, deployment
+from llmserve_lab.afd import coupled, deployment, shared_expert
 from llmserve_lab.checks import at_least, one_of, positive
-from llmserve_lab.deepseek import formulas as df
 from llmserve_lab.deepseek.model.step_model import Twin
 
-FLOPS_PER_WEIGHT = 2  # of a row: a product and a sum
 Shared = Literal["rides along", "ninth copy", "attention"]
 Outer = Literal["attention", "FFN"]  # where the layers without experts are
 
@@ -67,31 +66,14 @@ class OneSided(deployment.Split):
         """Seconds of the shared expert on an Attention GPU; none if it is not there."""
         if self.shared != "attention":
             return np.zeros_like(batch)
-        return np.hypot(*self._of_shared(batch))
+        return shared_expert.alone_s(self.twin, batch)
 
     def _ffn_s(self, twin: Twin, rows: Any) -> Any:
         every = super()._ffn_s(twin, rows)
         if self.shared != "attention":
             return every
         known = twin.settled(twin.arguments(batch=rows, context=self.context))
-        sparse = deployment.sparse_layers(twin)
-        read, compute = (
-            each.reusing(known) / sparse
-            for each in (df.EXPERT_READ_S, df.EXPERT_COMPUTE_S)
-        )
-        less = self._of_shared(rows)
-        return (
-            every
-            - np.hypot(read, compute)
-            + np.hypot(read - less[0], compute - less[1])
-        )
-
-    def _of_shared(self, rows: Any) -> tuple[Any, Any]:
-        """Seconds in which the shared expert's weights are read, its rows computed."""
-        machine, shape = self.twin.machine, self.twin.shape
-        weights = float(shape["expert_stack"]) / deployment.sparse_layers(self.twin)
-        read = weights * float(shape["bytes_weight"]) / float(machine["read_rate"])
-        return read, FLOPS_PER_WEIGHT * weights * rows / float(machine["gemm_rate"])
+        return every - shared_expert.saved_s(twin, known, rows)
 
     def _copies(self, twin: Twin) -> float:
         # the ninth copy goes to any FFN GPU

@@ -92,7 +92,7 @@ def figure_4_table() -> Table:
     columns = ("r", "(21)", "the paper's form", "our rule", "A waits", "FFN waits")
     caption = f"The paper's Figures 4 and 5: {REQUESTS:,} requests per instance"
     note = (
-        "(21): tokens per 1,000 cycles and instance; then errors of two rules. Ours "
+        "(21): tokens per 1,000 µs and instance; then errors of two rules. Ours "
         "counts as (21) does, from empty slots."
     )
     return Table(caption, columns, rows, notes=(note,))
@@ -139,7 +139,7 @@ def choices_table(*, n_requests: int) -> Table:
         for each in choices(n_requests=n_requests)
     ]
     caption = f"What the paper leaves open: {n_requests:,} requests per instance"
-    note = "Tokens per 1,000 cycles and instance."
+    note = "Tokens per 1,000 µs and instance."
     return Table(caption, COLUMNS, rows, notes=(note,))
 
 

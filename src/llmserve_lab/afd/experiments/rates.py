@@ -47,5 +47,5 @@ def rates_table(*, n_requests: int) -> Table:
     shown = [(what, f"{float(rate) / 1e3:.0f}") for what, rate in rows]
     note = f"Simulated: {n_requests:,} requests per instance, where none is named."
     caption = "8A–1F with two batches in flight: one setting, six rates"
-    columns = ("what is counted", "tokens per 1,000 cycles and machine")
+    columns = ("what is counted", "tokens per 1,000 µs and machine")
     return Table(caption, columns, shown, notes=(note,))

@@ -143,5 +143,5 @@ def laws_table(bundle: Bundle, *, ratio: int, most: int, n_requests: int) -> Tab
         "law of answers", "in a slot", "simulated", "by means", "by slot", "our rule"
     )  # fmt: skip
     caption = f"Other laws with the same means, r = {ratio}"
-    note = "Simulated: tokens per 1,000 cycles and instance; then errors of rules."
+    note = "Simulated: tokens per 1,000 µs and instance; then errors of rules."
     return Table(caption, columns, rows, notes=(note,))

@@ -23,7 +23,8 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 
 ATTENTION, SLOTS = 3, 4  # machines, and requests of a batch on each of them
 FLIGHTS = {2: "two", 3: "three"}
-SHOWN = 2  # rounds, from the start
+COUNTS = {4: "four", 5: "five"}
+FIRST, SHOWN = 2, 2  # rounds before the picture, when all is steady, and in it
 US = 1e6
 INKS = "ACD"  # of the batches, apart from the inks of waiting
 LANES = 6  # three Attention machines, the wire, the FFN machine, the wire back
@@ -49,7 +50,7 @@ def played(n_batches: int) -> tuple[Machine, BundleRun]:
     """The event simulator's machine and its run, with nothing under way at first."""
     law = Independent(Uniform(20, 60), Geometric(25, least=0))
     load = Load(law=law, n_requests=1, start="stationary")
-    made, rounds = toy(n_batches), SHOWN + 6
+    made, rounds = toy(n_batches), FIRST + SHOWN + 4
     parts = [
         fill(load, n_slots=SLOTS, n_steps=rounds + 1, batch=b, instance=i, seed=5)
         for b in range(n_batches)
@@ -61,13 +62,17 @@ def played(n_batches: int) -> tuple[Machine, BundleRun]:
 
 @cache
 def window(n_batches: int) -> tuple[float, float]:
-    """Whole rounds, from the first start of batch 1 on Attention machines."""
+    """Begin and length of whole rounds: from a start of batch 1 on Attention machines.
+
+    The rounds before, in which machines wait for their first batch, are left out.
+    """
     machine, _ = played(n_batches)
     starts: dict[int, float] = {}
     for (n, i), end in machine.attn_end.items():
         since = (end - machine.attn_s[n, i]) * US
         starts[n] = min(since, starts.get(n, since))
-    return 0.0, starts[SHOWN * n_batches]
+    begin, end = (starts[n * n_batches] for n in (FIRST, FIRST + SHOWN))
+    return begin, end - begin
 
 
 def bars(n_batches: int) -> list[Bar]:
@@ -116,6 +121,12 @@ def more_tokens() -> float:
     return three / two - 1
 
 
+def computed(n_batches: int) -> int:
+    """Batches that the FFN starts in the time that is drawn."""
+    found = [s for lane, _, s, _ in bars(n_batches) if lane in FFN]
+    return sum(start < shown() - 1 for start in found)
+
+
 def longer_round() -> float:
     """How much longer a round takes with three in flight than with two."""
     return window(3)[1] / window(2)[1] - 1
@@ -127,8 +138,8 @@ def going_round() -> StepFigure:
     last = len(log.frames) - 1
     return StepFigure(
         name="afd-going-round",
-        title=f"With a third batch in flight, machines make {more_tokens():.0%} more "
-        f"tokens, each {longer_round():.0%} later",
+        title="A third batch in flight fills gaps: the FFN computes "
+        f"{COUNTS[computed(3)]} batches in the time of {COUNTS[computed(2)]}",
         scene=scene(FLIGHTS, shown()),
         logs={"both": log},
         stills=tuple(("both", at) for at in (last // 3, 2 * last // 3, last)),

@@ -14,7 +14,7 @@ import numpy as np
 from llmserve_lab.afd.experiments.replications import Study
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION, Ink
 
-THOUSANDS = "tokens per 1,000 cycles, machine"
+THOUSANDS = "tokens per 1,000 µs, machine"
 RATIO = "Attention machines per FFN machine, r"
 
 

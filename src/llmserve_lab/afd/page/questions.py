@@ -129,7 +129,7 @@ loop = Question(
     name="afd.loop",
     prompt=(
         "The example's batch of 256 again, with prompts of 300 tokens; the wire takes "
-        "0.022 cycles per row and 20 more. With two batches in flight, loop counted, "
+        "0.022 µs per row and 20 µs more. With two batches in flight, loop counted, "
         "which ratio is best?"
     ),
     answer=lambda: float(f.RATIO_PIPELINE.at(setting(prompt=300))),

@@ -109,8 +109,8 @@ def both_ways() -> StaticFigure:
     drawn = StaticFigure.of(
         figure,
         name="afd.both-ways",
-        title=f"The split's FFN GPUs stand idle for {1 - ffn:.0%} of the time, GPUs of "
-        f"the group for {1 - group:.0%}",
+        title=f"In layers with experts the split's FFN GPUs wait for {1 - ffn:.0%} of "
+        f"the time, GPUs of the group for {1 - group:.0%}",
         sentence=(
             "Played from the times of the table. Blue: attention. Green: FFN. Purple: "
             "rows on the wire. A number is a batch, or a half; white is waiting."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
+from statistics import median
 from typing import Any
 
 from llmserve_lab.afd import coupled, deployment, one_sided
@@ -12,41 +14,60 @@ from llmserve_lab.afd.page.comparison import (
     COPIES,
     DEVICES,
     GPUS,
+    OVERLAPS,
+    SPREAD,
     TIGHT_S,
     best,
+    every_lead,
+    lead,
     whole,
 )
 from llmserve_lab.afd.page.tables import NEVER
+from llmserve_lab.afd.tuned_group import tuned_group
 from llmserve_lab.page.table import Table
 
 FASTER = 2.0  # times the bandwidth
 TWICE: coupled.Off = (1.0, 1 / FASTER)
 FREE: coupled.Off = (1.0, 1e-9)  # as good as no time on the wire
-EVEN = 1.0  # the busiest FFN GPU gets no more than the mean
 SENT = {"expert": "8 times", "node": "once a node"}
-ON = {
-    "attention": "Attention GPUs",
-    "FFN": "FFN GPUs",
-    "rides along": "FFN GPUs",
-    "ninth copy": "FFN GPUs, its own copy",
-}
-COLUMNS = ("rows sent", "split's loads", "shared expert", "dense, LM head")
+COLUMNS = ("a row is sent", "chosen", "split", "group", "lead")
 RATES = ("split", "group", "lead")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What each side may choose for itself.
+
+    ``shared``: when, and in a split where, the shared expert runs. ``even``: loads even
+    out with the experts of a GPU, so how many GPUs share them. ``outer``: where layers
+    without experts and LM head run, which only a split can choose.
+    """
+
+    shared: bool = False
+    even: bool = False
+    outer: bool = False
+
+
+ADDED: dict[str, Choices] = {
+    "nothing": Choices(),
+    "shared expert": Choices(shared=True),
+    "+ number of GPUs": Choices(shared=True, even=True),
+    "+ other layers": Choices(shared=True, even=True, outer=True),
+}
+EVERY = Choices(shared=True, even=True, outer=True)
 
 
 @dataclass(frozen=True)
 class Changed:
     """Tokens/s of a GPU of the best split and the better group, one thing changed.
 
-    ``rows``, ``loads``, ``shared`` and ``outer`` are what is assumed, in words.
+    ``split_words`` and ``group_words`` say which they are: GPUs, batches, requests.
     """
 
     split: float
     group: float
-    rows: str = SENT["expert"]
-    loads: str = ""
-    shared: str = ON["rides along"]
-    outer: str = ON["attention"]
+    split_words: str = ""
+    group_words: str = ""
 
     @property
     def lead(self) -> float:
@@ -54,11 +75,17 @@ class Changed:
         return self.split / self.group - 1
 
     @property
-    def cells(self) -> tuple[str, ...]:
-        """As the tables print it."""
-        lead = f"{self.lead:+.0%}".replace("-", "−")
-        assumed = (self.rows, self.loads, self.shared, self.outer)
-        return (*assumed, f"{self.split:,.0f}", f"{self.group:,.0f}", lead)
+    def cells(self) -> tuple[str, str, str]:
+        """Both rates and the lead, as the tables print them."""
+        lead_words = f"{self.lead:+.0%}".replace("-", "−")
+        rates = (
+            (self.split, self.split_words),
+            (self.group, self.group_words),
+        )
+        split, group = (
+            f"{rate:,.0f}" + f" ({words})" * bool(words) for rate, words in rates
+        )
+        return split, group, lead_words
 
 
 @cache
@@ -66,8 +93,33 @@ def as_is(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S, **same: Any) -> Change
     """Both sides with the same assumptions, as everywhere."""
     split = best(gpu, tpot_s, **same).gpu_tokens_per_s(tpot_s)
     group = whole(gpu, tpot_s, **same).gpu_tokens_per_s
-    sent = SENT[same.get("copies", COPIES)]
-    return Changed(split, group, rows=sent, loads=f"{taken():.2f}")
+    return Changed(split, group)
+
+
+@cache
+def by_choices(
+    chosen: Choices, gpu: str = DEVICES[0], tpot_s: float = TIGHT_S, **same: Any
+) -> Changed:
+    """The best split and the best group, each with what it may choose."""
+    options = {"copies": COPIES} | same
+    places: tuple[one_sided.Shared, ...] = ("rides along", "attention")
+    outer: tuple[one_sided.Outer, ...] = ("attention", "FFN")
+    splits = (
+        one_sided.best_one_sided(
+            gpu, GPUS, tpot_s, busiest=None if chosen.even else taken(gpu),
+            shared=place, outer=where, **options,
+        )
+        for place, where in product(
+            places[: 1 + chosen.shared], outer[: 1 + chosen.outer]
+        )
+    )  # fmt: skip
+    split = max(splits, key=lambda each: each.gpu_tokens_per_s(tpot_s))
+    group = tuned_group(
+        gpu, GPUS, tpot_s, shared=chosen.shared, even=chosen.even, **options
+    )
+    words = f"{split.name}, {split.n_batches} × {split.batch_at(tpot_s)}"
+    rate = split.gpu_tokens_per_s(tpot_s)
+    return Changed(rate, group.gpu_tokens_per_s, words, group.words)
 
 
 def taken(gpu: str = DEVICES[0]) -> float:
@@ -84,43 +136,12 @@ def evener(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> float:
 
 
 @cache
-def one_side(
-    *,
-    busiest: float | None = None,
-    shared: one_sided.Shared = "rides along",
-    outer: one_sided.Outer = "attention",
-    gpu: str = DEVICES[0],
-    tpot_s: float = TIGHT_S,
-    **same: Any,
-) -> Changed:
-    """The split alone changed, beside what changes on both sides.
-
-    Its busiest FFN GPU gets ``busiest`` times the mean (without it: as its experts even
-    out), and the shared expert and the layers without experts may compute elsewhere.
-    """
-    options = {"copies": COPIES} | same
+def own_copy(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Changed:
+    """A split whose rows have a copy of their own for the shared expert."""
     split = one_sided.best_one_sided(
-        gpu, GPUS, tpot_s, busiest=busiest, shared=shared, outer=outer, **options
+        gpu, GPUS, tpot_s, busiest=taken(gpu), shared="ninth copy", copies=COPIES
     )
-    return Changed(
-        split.gpu_tokens_per_s(tpot_s),
-        whole(gpu, tpot_s, **same).gpu_tokens_per_s,
-        rows=SENT[options["copies"]],
-        loads=f"{split.busiest:.2f}",
-        shared=ON[shared],
-        outer=ON[outer],
-    )
-
-
-@cache
-def freest(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S, **same: Any) -> Changed:
-    """The split alone with more even loads, and its work where it does best."""
-    places: tuple[one_sided.Shared, ...] = ("rides along", "attention")
-    found = (
-        one_side(shared=each, outer="FFN", gpu=gpu, tpot_s=tpot_s, **same)
-        for each in places
-    )
-    return max(found, key=lambda each: each.split)
+    return Changed(split.gpu_tokens_per_s(tpot_s), whole(gpu, tpot_s).gpu_tokens_per_s)
 
 
 def head_s(gpu: str = DEVICES[0]) -> float:
@@ -134,20 +155,32 @@ def head_s(gpu: str = DEVICES[0]) -> float:
 
 @cache
 def with_head(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Changed:
-    """Both sides read the LM head in BF16, once for each batch in flight.
-
-    So each has that much less time for all else.
-    """
+    """Both sides read the LM head in BF16, once for each batch in flight."""
     more = head_s(gpu)
+    return _with_less(lambda n_batches: n_batches * more, gpu, tpot_s)
+
+
+@cache
+def without_host(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Changed:
+    """Neither side waits for the host CPU between two steps."""
+    host = coupled.group(gpu, GPUS).assumptions.host_s
+    return _with_less(lambda _: -host, gpu, tpot_s)
+
+
+def _with_less(more_s: Callable[[int], float], gpu: str, tpot_s: float) -> Changed:
+    """Both sides spend ``more_s`` of their batches in flight on something else.
+
+    So each has that much less time for all the rest.
+    """
     splits = [
-        _within(each.gpu_tokens_per_s, tpot_s, each.n_batches * more)
+        _within(each.gpu_tokens_per_s, tpot_s, more_s(each.n_batches))
         for each in deployment.splits(gpu, GPUS, copies=COPIES)
     ]
     groups = [
-        _within(_group_rate(gpu, halves=halves), tpot_s, (1 + halves) * more)
+        _within(_group_rate(gpu, halves=halves), tpot_s, more_s(1 + halves))
         for halves in (False, True)
     ]
-    return Changed(max(splits), max(groups), loads=f"{taken():.2f}")
+    return Changed(max(splits), max(groups))
 
 
 def _within(rate: Callable[[float], float], tpot_s: float, more_s: float) -> float:
@@ -164,45 +197,71 @@ def _group_rate(gpu: str, *, halves: bool) -> Callable[[float], float]:
 
 
 def cases() -> tuple[Changed, ...]:
-    """What a split may do better than a group, one thing after another."""
-    node: dict[str, Any] = {"copies": "node"}
-    return (
-        as_is(),
-        one_side(shared="attention"),
-        freest(),
-        as_is(**node),
-        one_side(**node),
-        freest(**node),
+    """Each way to send rows, with more and more that both sides may choose."""
+    return tuple(
+        by_choices(chosen, copies=copies)
+        for copies in SENT
+        for chosen in ADDED.values()
     )
 
 
 def others() -> dict[str, Changed]:
     """What else was changed, by what it is."""
     faster: dict[str, Any] = {"copies": "node", "off": TWICE}
+    hidden = without_host()
     return {
-        "split: loads more even": one_side(),
-        "split: a copy of its own for the shared expert": one_side(
-            busiest=taken(), shared="ninth copy"
-        ),
         "both: twice the bandwidth": as_is(off=TWICE),
         "both: twice the bandwidth, a row once to each node": as_is(**faster),
-        "the same; split: every choice free": freest(**faster),
+        "the same, every choice free": by_choices(EVERY, **faster),
         "both: no time on the wire": as_is(off=FREE),
-        "the same; split: every choice free ": freest(off=FREE),
+        "the same, every choice free ": by_choices(EVERY, off=FREE),
         "both: LM head in BF16": with_head(),
+        "both: no waiting for the host": hidden,
+        "split alone: no waiting for the host": Changed(hidden.split, as_is().group),
+        "split alone: its shared expert needs a copy of its own": own_copy(),
     }
 
 
+def variants() -> tuple[float, ...]:
+    """Leads at 50 ms wherever both sides changed alike, a row sent for each expert."""
+    listed = (
+        each.lead
+        for each in (
+            as_is(off=TWICE),
+            as_is(off=FREE),
+            by_choices(EVERY, off=FREE),
+            with_head(),
+            without_host(),
+        )
+    )
+    elsewhere = (v for (_, ms, *_), v in every_lead().items() if ms == 1e3 * TIGHT_S)
+    apart = (lead(DEVICES[0], TIGHT_S, overlap=o, spread=SPREAD) for o in OVERLAPS)
+    chosen = (by_choices(each).lead for each in [*ADDED.values()][1:])
+    return (*elsewhere, *chosen, *listed, *apart)
+
+
+def middle() -> float:
+    """The lead that half of the variants do not reach."""
+    return median(variants())
+
+
 def verdict_table() -> Table:
-    """Table of the best split against the group: what only a split may do better."""
-    rows = [each.cells for each in cases()]
+    """Table of the best split against the best group, choices added one by one."""
+    labels = product(SENT.values(), ADDED)
+    rows = [(*each, *case.cells) for each, case in zip(labels, cases(), strict=True)]
     caption = "What the verdict depends on: tokens/s of a GPU at 50 ms per token"
-    columns = (*COLUMNS, *RATES)
-    return Table(caption, columns, rows, band=NEVER, row_headers=False)
+    notes = (
+        "3 × 64: three batches of 64 requests on each Attention GPU, or GPU of a "
+        "group.",
+    )
+    return Table(caption, COLUMNS, rows, notes=notes, band=NEVER, row_headers=False)
 
 
 def others_table() -> Table:
     """Table of the best split against the group, other assumptions changed."""
-    rows = [(what.strip(), *each.cells[4:]) for what, each in others().items()]
+    rows = [
+        (what.strip(), f"{each.split:,.0f}", f"{each.group:,.0f}", each.cells[-1])
+        for what, each in others().items()
+    ]
     caption = "Other assumptions: tokens/s of a GPU at 50 ms per token"
     return Table(caption, ("changed", *RATES), rows, band=NEVER)

@@ -109,14 +109,3 @@ def pairs(known: Mapping[str, float], *, most_ffn: int = 8) -> list[Pair]:
 def _pair(known: Mapping[str, float], x: int, y: int, most_per_s: float) -> Pair:
     reached = float(f.INSTANCE_TOKENS_PER_S.at(known, af_ratio=x / y))
     return Pair(x, y, 1 - reached / most_per_s)
-
-
-def pairs_table(known: Mapping[str, float], *, most_ffn: int = 8) -> Table:
-    """Table of the bundles and of what rounding costs."""
-    rows = [
-        (str(pair), pair.n_attn / pair.n_ffn, f"{pair.loss:.2%}")
-        for pair in pairs(known, most_ffn=most_ffn)
-    ]
-    best = recipe(known).best
-    caption = f"Whole machines near r* = {best:.3g}"
-    return Table(caption, ("bundle", "ratio", "lost"), rows)

@@ -94,7 +94,6 @@ def wide_group(
     *,
     price: float = 1.0,
     ffn_slower: float = 1.0,
-    read_slower: float = 1.0,
 ) -> WideGroup:
     """Tokens per cycle of a wide group, for each machine and price of one.
 
@@ -104,8 +103,7 @@ def wide_group(
     of them, other than the row's own, is sent a copy. Two halves take turns on each
     machine: a half's way is hidden behind the attention, or the FFN, of the other, and
     what is longer is waited for. ``turn``: cycles of a layer for a request.
-    ``read_slower``: how much longer a machine of the group reads all experts than the
-    FFN machine. The rest is as in :func:`same_speed`.
+    The rest is as in :func:`same_speed`.
 
     Raises:
         ValueError: the fixed costs alone take as long as the turn.
@@ -115,7 +113,7 @@ def wide_group(
     copies = copies_away(n_machines)
     # cycles: fixed, then for each request
     attn = np.array([bundle.attn.intercept, bundle.attn.slope * slot.theta]) / CYCLE_S
-    reading = read_slower * bundle.ffn.intercept / n_machines
+    reading = bundle.ffn.intercept / n_machines
     ffn = np.array([reading, ffn_slower * bundle.ffn.slope]) / CYCLE_S
     way = np.array([bundle.wire.intercept, bundle.wire.slope * copies]) / CYCLE_S / 2
     way *= n_machines > 1
@@ -128,42 +126,7 @@ def wide_group(
     return WideGroup(copies, there, behind, float(attn[0] + ffn[0]), 2 * half, rate)
 
 
-@dataclass(frozen=True)
-class ByChip:
-    """Tokens per cycle and chip at the same turn, of a split and of a wide group.
-
-    ``chips``: of all machines together; ``turn``: cycles of a layer for a request.
-    """
-
-    chips: int
-    turn: float
-    split: float
-    group: WideGroup
-
-    @property
-    def lead(self) -> float:
-        """How much more the split makes, at the same turn."""
-        return self.split / self.group.rate - 1
-
-
-def by_chip(ffn_chips: int, *, ratio: int = 8, equal: bool = True) -> ByChip:
-    """The bundle if an Attention machine is one chip and the FFN machine several.
-
-    A machine of the group is then one chip, which computes and reads experts as many
-    times as slowly as the FFN machine. ``equal``: loads are, so that none is late, on
-    either side.
-    """
-    whole(ffn_chips=ffn_chips)
-    found = same_speed(2, ratio=ratio, price=1 / ffn_chips, equal=equal)
-    chips, times = ratio + ffn_chips, float(ffn_chips)
-    make = wide_group if equal else late_group
-    group = make(found.turn, chips, ffn_slower=times, read_slower=times)
-    return ByChip(chips, found.turn, found.split / ffn_chips, group)
-
-
-def late_group(
-    turn: float, n_machines: int, *, ffn_slower: float = 1.0, read_slower: float = 1.0
-) -> WideGroup:
+def late_group(turn: float, n_machines: int) -> WideGroup:
     """A wide group whose machines are late, too.
 
     One that is late with a half computes the other half meanwhile, so what counts is
@@ -174,10 +137,9 @@ def late_group(
     Raises:
         ValueError: the fixed costs alone take as long as the turn.
     """
-    group = wide_group(turn, n_machines, ffn_slower=ffn_slower, read_slower=read_slower)
+    group = wide_group(turn, n_machines)
     bundle, slot = paper_setup.made(1), paper_setup.law().slot()
-    each = bundle.attn.slope * slot.theta + ffn_slower * bundle.ffn.slope
-    each /= CYCLE_S
+    each = (bundle.attn.slope * slot.theta + bundle.ffn.slope) / CYCLE_S
     late = bundle.attn.slope * slot.variance**0.5 / CYCLE_S * slowest_of(n_machines)
     # turn = 2 fixed + each B + late √B
     left = turn - 2 * group.fixed
