@@ -16,6 +16,10 @@ SLIPS: dict[str, dict[str, Slip]] = {
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
+    "how-wrong.predict-risk": {
+        "about 5\N{NO-BREAK SPACE}%": "factor is put on top",
+        "about 20\N{NO-BREAK SPACE}%": "leans to no side",
+    },
     "how-wrong.predict-script": {
         "both grow several times": "nearly as many tokens",
         "both hardly change": "all start and end together",
@@ -27,6 +31,7 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
+    "how-wrong.predict-risk": ("prediction alone", "that vLLM served", "was slower"),
     "how-wrong.predict-script": ("forgets this", "mean errors"),
     "how-wrong.predict-seesaw": ("SGLang's time per output token", "go with it"),
     "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
@@ -35,6 +40,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
+    "how-wrong.predict-risk": "about half",
     "how-wrong.predict-script": "TPOT's hardly changes, TTFT's grows several times",
     "how-wrong.predict-seesaw": "later first tokens, and answers about as quick",
 }

@@ -1,10 +1,9 @@
-"""A plan follows from its band, and a measurement is worth what it changes of it."""
+"""A plan follows from its band, and two measurements correct it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil
-from statistics import median
 
 import pytest
 
@@ -195,47 +194,15 @@ def test_the_plan_never_looks_at_its_own_server() -> None:
         assert each.tpot.predicted_s == pytest.approx(found, abs=6e-6)
 
 
-def test_what_a_measurement_is_worth_before_it_is_made() -> None:
-    found = worth.worth()
-    booked = decision.servers(decision.planned(), "longest_s")
-    assert 0 < found.saved_alike < found.saved < example.TP * booked
-    assert 0.9 < found.share_alike <= found.share <= 1
-    assert found.n == 60 > found.n_alike
-    rows, error = decision.near_rows("tpot", example.rows()[-1])
-    own = sorted(
-        float(each)
-        for row, each in zip(rows, error, strict=True)
-        if row.engine == decision.ENGINE
-    )
-    assert found.middle.error == pytest.approx(median(own))  # as the page defines it
-    assert (found.worst.error, found.best.error) == (own[0], own[-1])
-    assert found.best.devices < found.middle.devices < found.worst.devices
-    for each in (found.best, found.middle, found.worst):
-        kept = [
-            load.clients
-            for load in decision.loads()
-            if load.tpot.predicted_s / (1 + each.error) <= decision.TPOT_S
-        ]
-        assert each.clients == kept[-1]
-
-
 def test_near_rows_are_of_other_servers_and_some_of_the_same_model() -> None:
     near, _ = decision.near_rows("tpot", example.rows()[3])
     assert any(each.model == example.MODEL for each in near)  # what the caption says
     assert all(each.server != example.rows()[3].server for each in near)
 
 
-def test_a_measurement_saves_something_where_the_hope_breaks_too() -> None:
-    """At its own error the measurement gives its own plan; a slower one, a larger."""
-    hope = decision.hoped()
-    assert hope.tpot.measured_s is not None
-    error = hope.tpot.predicted_s / hope.tpot.measured_s - 1
-    as_measured = decision.servers(hope, "measured_s")
-    assert worth.servers_found(error) == as_measured
-    slower = worth.servers_found(hope.tpot.predicted_s / (1.1 * 0.020) - 1)
-    assert as_measured < slower < decision.servers(decision.planned(), "longest_s")
+def test_a_plan_that_not_even_the_smallest_load_keeps_is_refused() -> None:
     with pytest.raises(ValueError, match="asked must have a load that keeps"):
-        worth.servers_found(-0.9)
+        decision.most_kept(each.at(10.0) for each in decision.loads())
 
 
 def test_a_band_for_predicted_over_measured_is_made_by_three_rules() -> None:

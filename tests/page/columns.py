@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import floor
+from math import ceil, floor
 
-from llmserve_lab.how_wrong.decision import TPOT_S
 from llmserve_lab.how_wrong.example import TP
 from llmserve_lab.validation import requests_that_fit
 
@@ -120,15 +119,16 @@ TABLES = (
                 ("clients", "tokens in an answer", "answer takes, s"),
                 lambda clients, tokens, seconds: clients * tokens / seconds,
             ),
-            Worked("GPUs", ("servers",), lambda servers: TP * servers),
-            # Its prediction is the number before the factor.
-            Worked(
-                "promised / predicted TPOT",
-                ("TPOT, ms, × factor, first",),
-                lambda tpot: 1e3 * TPOT_S / tpot,
-            ),
         ),
         turned=True,
+    ),
+    Rules(
+        "how_wrong",
+        "Plans for 40,000 tokens/s",
+        (
+            Worked("servers", ("tokens/s",), lambda rate: ceil(40_000 / rate)),
+            Worked("GPUs", ("servers",), lambda servers: TP * servers),
+        ),
     ),
     Rules(
         "kv_memory",

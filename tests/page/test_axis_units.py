@@ -13,10 +13,12 @@ import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.afd.page import inputs, timeline
+from llmserve_lab.capacity import by_hand, pools
 from llmserve_lab.catalog.evidence.attention import REGISTERS_PER_SM, SHARED_PER_BLOCK
 from llmserve_lab.catalog.evidence.speculation import PLAIN_TPOT
 from llmserve_lab.continuous_batching import tuning
 from llmserve_lab.how_wrong import example
+from llmserve_lab.how_wrong.decision import engine_known, planned
 from llmserve_lab.how_wrong.pairs import fullest
 from llmserve_lab.moe import exchange_time, layer_time, serving
 from llmserve_lab.roofline import bare
@@ -136,6 +138,9 @@ AXES: dict[tuple[str, int, str], tuple[Read, Want]] = {
     ("afd.timeline.both_ways", 0, "x"): (
         lambda panel, _: [float(p.get_width()) + 4 for p in panel.patches], stage_s,
     ),
+    ("capacity.one_step.one_step", 0, "x"): (
+        bars, lambda: pools.cost_of(pools.H100).seconds(by_hand.SHARED),
+    ),
     ("continuous_batching.stills.budgets", 0, "y"): (
         areas, lambda: tuning.trade(tuning.BUDGETS[-1], cost()).gap_s,
     ),
@@ -150,7 +155,7 @@ AXES: dict[tuple[str, int, str], tuple[Read, Want]] = {
         bars, lambda: 1e6 * max(map(sum, TWO.values())),
     ),
     ("how_wrong.pictures.band", 0, "y"): (
-        dots, lambda: max(row.tpot_s for row in example.rows()),
+        dots, lambda: max(each.tpot.longest_s for each in (planned(), engine_known())),
     ),
     ("how_wrong.pictures.end_of_the_cache", 0, "y"): (
         dots, lambda: max(row.ttft_s for row in fullest()),

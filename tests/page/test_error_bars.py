@@ -19,7 +19,6 @@ from llmserve_lab.deepseek.evaluation.bands import scored
 from llmserve_lab.deepseek.evaluation.group_size import rate_with
 from llmserve_lab.deepseek.page import group
 from llmserve_lab.formula.band import Band
-from llmserve_lab.how_wrong import decision
 from llmserve_lab.how_wrong.page.controls import QUARTER
 from llmserve_lab.moe import layer_time
 from llmserve_lab.page.live import registry
@@ -61,14 +60,6 @@ def clocks(_: str, edges: Edges) -> list[Row]:
     return found
 
 
-def factors(_: str, edges: Edges) -> list[Row]:
-    """As many times shorter as longer than what is predicted."""
-    loads = [each.tpot for each in decision.loads() if each.clients in edges]
-    times = [1e3 * each.predicted_s for each in loads]
-    both = zip(edges, times, loads, strict=True)
-    return [(x, ms / at.factor, ms * at.factor) for x, ms, at in both]
-
-
 def lines_of(still: str) -> Ends:
     """Edges that are drawn as lines of the same ink, too."""
 
@@ -85,7 +76,6 @@ def lines_of(still: str) -> Ends:
 
 WHERE: dict[str, tuple[int, Ends]] = {
     "continuous_batching.stills.budgets": (2, clocks),
-    "how_wrong.pictures.band": (1, factors),
     "afd.pictures.over_targets": (2, lines_of("afd.pictures.over_targets")),
 }
 # Areas under one line, and what runs as time passes: other tests read their edges.

@@ -21,6 +21,7 @@ Span = tuple[float, float]
 Bar = tuple[Span, Span]  # across the row, and along it
 # Rows of which all bars follow each other: they are parts of one whole.
 WHOLE = {
+    "capacity.one_step.one_step",
     "end_to_end.drawings.parameters", "flash_attention.pictures.rooms",
     "flash_attention.stills.moved", "how_wrong.pictures.token",
     "kv_memory.playground.memory", "kv_memory.stills.waste", "moe.overlap.traces",

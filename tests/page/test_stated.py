@@ -33,6 +33,8 @@ REFERENCE = {"catalog", "notation", "sources", "how_wrong"}  # inputs, claims, s
 NO_PREDICTION = {
     "The paper's recipe: Attention decides": "cycles of the paper's own machine",
     "Coefficients of Ascend 910C": "what the paper fitted",
+    "What the paper leaves open: 4,000 requests per instance": "its own machine",
+    "8A–1F with two batches in flight: one setting, six rates": "its own machine",
     "Prices of rented GPUs": "prices",
     (
         "The GPUs of this page, SXM (modules on a server's board): memory and its "

@@ -1,7 +1,7 @@
 """The shared expert, which every row visits: how long it takes, and what FFNs save.
 
-It needs no transfer, so whoever has a row may compute it while the row's copies are
-away.
+It needs no transfer, so the GPU that has a row may compute it while the row's copies
+are away.
 """
 
 from __future__ import annotations

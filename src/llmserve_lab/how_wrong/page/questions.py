@@ -7,6 +7,8 @@ from math import ceil
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong import formulas as f
+from llmserve_lab.how_wrong.factors import risk
+from llmserve_lab.how_wrong.page.plan_tables import plan_slack
 from llmserve_lab.how_wrong.pairs import pairs, ratios
 from llmserve_lab.how_wrong.record import record
 from llmserve_lab.how_wrong.wording import per_cent
@@ -19,6 +21,7 @@ from llmserve_lab.validation.cache_blocks import (
     room,
 )
 
+RISKS = ("about 5 %", "about 20 %", "about half")
 SEESAW = (
     "shorter first tokens, and shorter answers",
     "later first tokens, and answers about as quick",
@@ -37,6 +40,11 @@ FORECAST_S, LOW, HIGH = 0.012, -0.20, 0.30
 FIRST_S, ANSWER, CLIENTS, ASKED_PER_S, TP = 0.5, 501, 30, 40_000, 4
 YI = 7  # the count that the text works by hand
 NEMO = 4  # the count that the exercise asks for
+
+
+def _risk() -> float:
+    share = risk("prediction", plan_slack("prediction"))
+    return float(share > 0.1) + float(share > 0.35)
 
 
 def _seesaw() -> float:
@@ -94,6 +102,25 @@ def _told() -> str:
     )
 
 
+predict_risk = Question(
+    name="how-wrong.predict-risk",
+    kind="predict",
+    prompt=(
+        "A planner takes the prediction alone: as many clients as keep the promise by "
+        "it. Of the measured rows that vLLM served, which share was slower than this "
+        "plan allows?"
+    ),
+    choices=RISKS,
+    answer=_risk,
+    hints=(
+        Hint(lambda: 0.0, "So few are left when a factor is put on top."),
+        Hint(lambda: 1.0, "How often is a prediction that leans to no side too short?"),
+    ),
+    why=(
+        "This plan leaves next to no room between the prediction and the promise, and "
+        "a prediction is too short about as often as too long."
+    ),
+)
 predict_script = Question(
     name="how-wrong.predict-script",
     kind="predict",
