@@ -17,6 +17,7 @@ from llmserve_lab.capacity import (
     headroom,
     levers,
     margins,
+    runs,
 )
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.runs import little
@@ -66,6 +67,41 @@ def test_the_loop_pays_less_than_for_the_peak_and_more_than_an_oracle() -> None:
     assert fast < slow < 0.003
     burst = min(headroom.late(180.0, 35.0, 1).shares)
     assert burst > 50 * slow  # what a slow start does where the load jumps
+
+
+def test_the_saving_compares_what_has_the_same_margin_and_spare() -> None:
+    """The loop's target and most, and the fixed replicas, are the plan's."""
+    cautious = margins.compared(OWN)[0]
+    _, (_, seven), (_, slow_h), _ = followed.outcomes()
+    watched, _, fewest, most = followed.TRIED[2]
+    assert watched == "requests" and fewest == 2
+    assert most == cautious.replicas == seven / 24
+    assert cautious.month_usd == pytest.approx(followed.month_usd(seven))
+    assert 0.4 < 1 - slow_h / seven < 0.5
+    flight = OWN * at_goodput.hour_latency_s()
+    assert flight * cautious.goodput / OWN // 1.1 == followed.TARGET
+
+
+def test_three_that_are_left_suffice_and_one_does_not() -> None:
+    """Both loops wait equally long; what they count decides how many they leave."""
+    come = np.bincount([int(each.arrival_s // 60) for each in runs.burst()])
+    flight, queue = (
+        runs.scaled_run(name)
+        for name in (
+            "requests in flight, 35 a replica",
+            "waiting requests, 5 a replica",
+        )
+    )
+    first, end = flight.first_drop() - 1, int(runs.DOWN_MIN)
+    assert {*flight.ready[first : end - 1]} == {3} and end - first > 3
+    late = np.array(flight.missed) / come[: len(flight.missed)]
+    assert late[first:end].max() < 0.05 and flight.signal[first - 1] * 8 > 2 * 35
+    dropped = queue.first_drop() - 1
+    assert (
+        queue.ready[dropped] == 1
+        and queue.missed[dropped + 1] > 0.9 * come[dropped + 1]
+    )
+    assert all(each.hold_s == 300 for each in runs.policies(runs.SLOW_S).values())
 
 
 def test_each_column_of_the_day() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from llmserve_lab.capacity import by_hand, levers, margins, measured, mlperf, sweep
 from llmserve_lab.capacity.deployment import hourly
 from llmserve_lab.capacity.tables import short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, pool, served
+from llmserve_lab.catalog.data.prices import HOURLY
 from tests.each import rows
 
 RATE = 40.0
@@ -37,6 +40,22 @@ def test_two_gpus_are_each_the_cheapest_under_some_assumption() -> None:
             assert short(first[waits, off]) == name
             price = hourly(first[waits, off], levers.ONE_MONTH)
             assert float(row[bill]) == pytest.approx(int(number) * price)
+
+
+def test_the_month_of_the_price_turns_the_choice() -> None:
+    """Over all assumptions H100s win most at October's price, and not at November's."""
+    wins = [
+        Counter(
+            levers.rents(RATE, waits=waits, off=off, prices=month)[0].device
+            for waits in (True, False)
+            for off in margins.errors()
+        )
+        for month in (levers.ONE_MONTH, HOURLY)
+    ]
+    assert wins == [
+        {"h100-sxm": 6, "b200-sxm": 2},
+        {"h100-sxm": 3, "b200-sxm": 3, "h200-sxm": 2},
+    ]
 
 
 def test_gpus_are_compared_at_prices_of_one_month() -> None:

@@ -20,8 +20,8 @@ KEPT: dict[str, list[str]] = {
         "price afternoon rate_only ‘faster some’ ‘with a’ ‘slower’",
         "‘Beyond the’ ‘rises but’ ‘falls at’ past_rate past_kept",
         "‘with the’ ratio low_ratio",
-        "day_high day_used",
-        "‘No signal’ slow ‘best one’ flight_missed ‘late with’ ‘with fast’ fast "
+        "day_high day_used ‘with the’ ‘with the’",
+        "‘No signal’ slow target ‘best one’ flight_missed ‘late with’ ‘with fast’ fast "
         "flight_fast ‘slow start’ auto_late ‘late checked’",
     ],
     "continuous_batching": [

@@ -15,7 +15,7 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity import datasheet, margins
 from llmserve_lab.capacity.by_hand import RequestTimes, p90_rate
 from llmserve_lab.capacity.demand import ServerDemand
-from llmserve_lab.capacity.deployment import hourly
+from llmserve_lab.capacity.deployment import Prices, hourly
 from llmserve_lab.capacity.measured import real
 from llmserve_lab.capacity.plan import plan
 from llmserve_lab.capacity.record import recorded
@@ -121,18 +121,26 @@ class Rent:
     device: str
     per_s: float
     gpus: int
+    prices: Prices
 
     @property
     def usd(self) -> float:
-        """Dollars an hour of all, at prices of one month."""
-        return self.gpus * hourly(self.device, ONE_MONTH)
+        """Dollars an hour of all."""
+        return self.gpus * hourly(self.device, self.prices)
 
 
-def rents(rate: float, *, waits: bool, off: float = 0.0, spare: int = 1) -> list[Rent]:
+def rents(
+    rate: float,
+    *,
+    waits: bool,
+    off: float = 0.0,
+    spare: int = 1,
+    prices: Prices = ONE_MONTH,
+) -> list[Rent]:
     """The kinds of GPU for recorded traffic, cheapest first: so many and a spare.
 
     ``waits``: for the CPU's part of a prompt; ``off``: the engine's rates are off by
-    this share of the real ones.
+    this share of the real ones; ``prices``: of an hour, by default all of one month.
     """
     positive("rate", rate)
     at_least("spare", spare, 0)
@@ -140,7 +148,7 @@ def rents(rate: float, *, waits: bool, off: float = 0.0, spare: int = 1) -> list
     found = []
     for each in DEVICES:
         per_s = real(round(float(stored_rates[each]), 2), off)
-        found.append(Rent(each, per_s, ceil(rate / per_s) + spare))
+        found.append(Rent(each, per_s, ceil(rate / per_s) + spare, prices))
     return sorted(found, key=lambda one: one.usd)
 
 
