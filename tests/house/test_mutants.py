@@ -51,6 +51,7 @@ def tree(tmp_path: Path) -> Path:
     """A tree with one module, two tests, and a digit that no test looks at."""
     for name, text in {
         "src/toy.py": TOY,
+        "tests/conftest.py": "import toy",  # as that of the pages makes all figures
         "tests/test_a.py": "import toy\ndef test_a(): assert toy.WIDTH % 10 == 2",
         "tests/test_b.py": "import toy\ndef test_b(): assert toy.WIDTH // 10 == 1",
     }.items():
@@ -61,11 +62,12 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_a_defect_is_caught_by_its_net_and_an_unseen_one_survives(tree: Path) -> None:
-    seen = [TOY.encode().index(digit) for digit in (b"2", b"1", b"3")]
+    """What cannot even be loaded is caught, too: the last one."""
+    seen = [TOY.encode().index(sign) for sign in (b"2", b"1", b"3", b"=")]
     command = [sys.executable, "-c", HUNT, str(tree), *map(str, seen)]
     paths = {"PYTHONPATH": str(ROOT / "tools"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=paths)
-    want = ["[]", "first", "second", ""]
+    want = ["[]", "first", "second", "", "first"]
     assert done.stdout.splitlines() == want, done.stderr
     assert (tree / "src/toy.py").read_text("utf8") == TOY
 
