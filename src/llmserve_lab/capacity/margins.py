@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from math import ceil
 
 from llmserve_lab.capacity import mlperf
-from llmserve_lab.capacity.day import HIGHEST
+from llmserve_lab.capacity.day import HIGHEST, HOURS
+from llmserve_lab.capacity.followed import month_usd
 from llmserve_lab.capacity.measured import rate_error, rates_at, real
 from llmserve_lab.capacity.tables import UNSEEN
 from llmserve_lab.capacity.triangle import LEVEL
-from llmserve_lab.catalog.data.prices import HOURLY
 from llmserve_lab.checks import at_least, positive
 from llmserve_lab.page.table import Table
 
-MONTH_H, SPARE = 720, 1
+SPARE = 1
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Margin:
     @property
     def month_usd(self) -> float:
         """Dollars of a month, the spare included."""
-        return self.replicas * MONTH_H * float(HOURLY["h100-sxm"])
+        return month_usd(self.replicas * HOURS)
 
 
 def planned(goodput: float, off: float, spare: int = SPARE) -> Margin:

@@ -22,7 +22,6 @@ from llmserve_lab.deepseek.evaluation.predictions import (
     Score,
     by_status,
     points,
-    score,
 )
 from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
@@ -103,15 +102,6 @@ def n_workers() -> int:
     seen = [one for one in few if one.status == "seen" and is_worker(one)]
     fitted = decode_scores.predictions(assumed)
     return len(seen) + len(fitted) + len(blind_runs.blind())
-
-
-def by_fabric() -> dict[str, Score]:
-    """Scores apart by what joined the GPUs of the runs, and of prefill."""
-    kinds = {
-        kind: [run.error for run in runs() if run.kind == kind]
-        for kind in (ACROSS, INSIDE, PREFILL)
-    }
-    return {kind: score("seen", errors) for kind, errors in kinds.items()}
 
 
 def by_use() -> dict[Kind, Score]:
