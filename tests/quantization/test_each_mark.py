@@ -15,7 +15,12 @@ import pytest
 from llmserve_lab.quantization import decision, measured, outliers
 from llmserve_lab.quantization.codecs import FORMATS
 from llmserve_lab.quantization.page import figures, sharing, stills
-from llmserve_lab.quantization.page.controls import BATCHES, CONTEXTS, WEIGHTS
+from llmserve_lab.quantization.page.controls import (
+    BATCHES,
+    CACHE_NAMES,
+    CONTEXTS,
+    WEIGHTS,
+)
 from llmserve_lab.quantization.page.questions import gain
 from llmserve_lab.quantization.speed import Bits
 from tests.page import drawn, seen
@@ -229,11 +234,24 @@ def spans(known: dict[str, Any], lane: str) -> dict[str, tuple[float, float]]:
     }
 
 
-@pytest.mark.parametrize("weights", ["FP8", WEIGHTS["int4"]])
-def test_each_part_of_a_step_lasts_as_long_as_its_signal(weights: str) -> None:
-    """In the ink of the legend; its number, and that at the lane's end, are its ms."""
+@pytest.mark.parametrize(
+    ("weights", "cache"),
+    [("FP8", "bf16"), (WEIGHTS["int4"], "bf16"), (WEIGHTS["int4"], "fp8")],
+)
+def test_each_part_of_a_step_lasts_as_long_as_its_signal(
+    weights: str, cache: str
+) -> None:
+    """In the ink of the legend; its number, and that at the lane's end, are its ms.
+
+    The lane of 16 bits keeps its cache in 16, whatever is chosen for the other.
+    """
     figure = figures.few_bits()
-    known: dict[str, Any] = {"weights": weights, "batch": 64.0, "context": 1104.0}
+    known: dict[str, Any] = {
+        "weights": weights,
+        "cache": CACHE_NAMES[cache],
+        "batch": 64.0,
+        "context": 1104.0,
+    }
     values, named = figure.values(**known), drawn.legend(figure, **known)
     words = {text: look for look, text in named.items()}
     bars = [r for r in drawn.marks(figure, "rect", **known) if r["ink"] in named]
