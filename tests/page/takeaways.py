@@ -128,8 +128,7 @@ KEPT: dict[str, list[str]] = {
         "fewer fewer_two ‘many tensor-parallel’ ‘no room’ ‘long prompts’ ‘no pipeline’",
         (
             "‘With one’ busy_eight ‘least miss’ miss ‘With fewer’ ‘fewer queries’ "
-            "‘below a’ border_least_rows rows_cached ‘above border_most’ border_most "
-            "‘many’"
+            "‘below a’ border_least_rows rows_cached"
         ),
         "ds_even",
     ],

@@ -43,8 +43,8 @@ def test_each_bar_of_a_panel_is_its_layout_s() -> None:
             assert (seen._name(bars[name].get_facecolor()) == "blue") is good
 
 
-def test_two_layouts_are_blue_twice_and_none_three_times() -> None:
-    """The title."""
+def test_the_two_layouts_of_the_title_are_blue_twice() -> None:
+    """And none three times."""
     blue = Counter(name for column in grid.HEADS for name in stills.best(column))
     twice = [name for name, times in blue.items() if times == 2]
     title = grid.eight_gpus().title

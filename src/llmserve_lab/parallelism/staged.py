@@ -68,9 +68,7 @@ def table() -> Table:
         for chunk in chunks
     ]
     notes = [
-        "Seconds until a prompt of 128K tokens is read: measured / predicted from the "
-        "one stage. A stage is four H20, TP 4. The measured ones are read off the bars "
-        "of a chart (to 5%)."
+        "Seconds for a prompt of 128K tokens: measured (on a chart, ±5%) / predicted."
     ]
     columns = ("chunk, tokens", "one stage", "two", "four", "eight")
     return Table("Qwen3-235B-A22B in SGLang's pipelines", columns, lines, notes)

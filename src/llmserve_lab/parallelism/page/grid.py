@@ -30,7 +30,7 @@ def eight_gpus() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplots(
-        1, len(HEADS), figsize=(4.75, 2.2), sharey=True, gridspec_kw={"wspace": 0.12}
+        1, len(HEADS), figsize=(4.75, 2.1), sharey=True, gridspec_kw={"wspace": 0.12}
     )
     for axes, (column, head) in zip(panels, HEADS.items(), strict=True):
         axes.set_title(head, fontsize=9.5)
@@ -46,7 +46,7 @@ def eight_gpus() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=_sentence(),
-        title="TP 4 × PP 2 and TP 2 × PP 4 are among the best twice, none is thrice",
+        title="TP 4 × PP 2 and TP 2 × PP 4 are among the best twice",
         name="parallelism.eight-gpus",
     )
 
@@ -71,8 +71,8 @@ def _sentence() -> str:
     """What the picture assumes, and how it is read."""
     return (
         f"Llama-3.1-70B in BF16 on eight H100 in two servers of {SERVER}, predicted. "
-        "All bars are times from zero: shorter is better. Blue: less than a fifth "
-        f"longer than the shortest. Decode: {REQUESTS} requests of {CONTEXT:,} tokens, "
+        "Blue: less than a fifth longer than the shortest; shorter is better. "
+        f"Decode: {REQUESTS} requests of {CONTEXT:,} tokens, "
         f"in equal parts and batches. Prefill: prompt after prompt of {CHUNK:,} "
         f"tokens, each one chunk. One prompt: {PROMPT:,} tokens alone, {CHUNK:,} at a "
         "time."

@@ -31,7 +31,7 @@ def two_servers() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplots(
-        len(DRAWN) // ACROSS, ACROSS, figsize=(4.0, 1.9), gridspec_kw={"hspace": 0.35}
+        len(DRAWN) // ACROSS, ACROSS, figsize=(4.75, 1.55), gridspec_kw={"hspace": 0.3}
     )
     for axes, name in zip(panels.flat, DRAWN, strict=True):
         _draw(axes, name)
