@@ -68,7 +68,8 @@ def table() -> Table:
         for chunk in chunks
     ]
     notes = [
-        "Seconds for a prompt of 128K tokens: measured (on a chart, ±5%) / predicted."
+        "Seconds for a prompt of 128K tokens: measured (read off a chart, to 5%) / "
+        "predicted."
     ]
     columns = ("chunk, tokens", "one stage", "two", "four", "eight")
     return Table("Qwen3-235B-A22B in SGLang's pipelines", columns, lines, notes)
