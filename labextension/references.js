@@ -159,6 +159,7 @@ window.llmserveReferences = {
 "korthikanti2022",
 "vllm2026context",
 "sglang2026prefill",
+"sglang2026pipeline",
 "vllm2026balance",
 "jacobs2023ulysses"
 ]
@@ -353,6 +354,7 @@ window.llmserveReferences = {
 "korthikanti2022": "Vijay Korthikanti, Jared Casper, Sangkug Lym, and others\\. Reducing activation recomputation in large transformer models\\. 2022\\. URL: [https://arxiv\\.org/abs/2205\\.05198](https://arxiv.org/abs/2205.05198)\\.",
 "vllm2026context": "vLLM\\. Context parallel deployment\\. 2026\\. URL: [https://docs\\.vllm\\.ai/en/latest/serving/context\\_parallel\\_deployment/](https://docs.vllm.ai/en/latest/serving/context_parallel_deployment/)\\.",
 "sglang2026prefill": "SGLang\\. Prefill context parallelism\\. 2026\\. URL: [https://docs\\.sglang\\.io/docs/advanced\\_features/prefill\\_cp](https://docs.sglang.io/docs/advanced_features/prefill_cp)\\.",
+"sglang2026pipeline": "Shangming Cai and the SGLang team\\. Pipeline parallelism in SGLang: scaling to million\\-token contexts and beyond\\. lmsys\\.org blog, 15 January, 2026\\.",
 "vllm2026balance": "vLLM\\. Balance async PP decode batches, pull request 57433\\. 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/pull/57433](https://github.com/vllm-project/vllm/pull/57433)\\.",
 "jacobs2023ulysses": "Sam Ade Jacobs, Masahiro Tanaka, Chengming Zhang, and others\\. DeepSpeed Ulysses: system optimizations for enabling training of extreme long sequence transformer models\\. 2023\\. URL: [https://arxiv\\.org/abs/2309\\.14509](https://arxiv.org/abs/2309.14509)\\.",
 "xiao2022smoothquant": "Guangxuan Xiao, Ji Lin, Mickael Seznec, Hao Wu, Julien Demouth, and Song Han\\. SmoothQuant: accurate and efficient post\\-training quantization for large language models\\. 2022\\. URL: [https://arxiv\\.org/abs/2211\\.10438](https://arxiv.org/abs/2211.10438), [arXiv:2211\\.10438](https://arxiv.org/abs/2211.10438)\\.",

@@ -125,10 +125,10 @@ KEPT: dict[str, list[str]] = {
             "‘faster tokens’"
         ),
         ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
-        "fewer fewer_two ‘many tensor-parallel’ ‘no room’ ‘no pipeline’",
+        "fewer fewer_two ‘many tensor-parallel’ ‘no room’ ‘long prompts’ ‘no pipeline’",
         (
             "‘With one’ busy_eight ‘least miss’ miss ‘With fewer’ ‘fewer queries’ "
-            "‘more than’ rows_sure"
+            "‘below a’ border_least_rows rows_cached"
         ),
         "ds_even",
     ],

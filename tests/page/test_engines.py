@@ -33,6 +33,7 @@ SGLANG = {
     "--dist-init-addr",
     "--dp-size",
     "--enable-deepep-moe",
+    "--enable-dynamic-chunking",
     "--enable-dp-attention",
     "--enable-dp-lm-head",
     "--enable-expert-distribution-metrics",

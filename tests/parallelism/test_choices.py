@@ -1,4 +1,4 @@
-"""The table to choose from, and the rule by which a layout leads another."""
+"""The table to choose from, and the rule by which a layout is ahead of another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism.arguments import MODEL
 from llmserve_lab.parallelism.deployments import GpuLayout
-from llmserve_lab.parallelism.leads import crosses
+from llmserve_lab.parallelism.leads import close, crosses
 from llmserve_lab.parallelism.page import choices, stills
 from llmserve_lab.parallelism.page.stills import SHOWN, first_ms, layout
 
@@ -29,7 +29,6 @@ EIGHT: tuple[tuple[str, str, int, bool], ...] = (
     ("TP 4 × PP 2", "TP 2 × DP 4", FIRST, LEADS),
     ("TP 4 × PP 2", "PP 8", FIRST, LEADS),
     ("TP 4 × PP 2", "TP 8", FIRST, LEADS),
-    ("CP 2 × TP 4", "TP 4 × PP 2", FIRST, TIES),
     ("TP 2 × PP 4", "TP 4 × PP 2", FIRST, TIES),
     ("TP 4 × DP 2", "TP 2 × DP 4", MANY, LEADS),
     *((name, "PP 8", MANY, LEADS) for name in SHOWN if name != "PP 8"),
@@ -55,58 +54,32 @@ def printed(count: int) -> dict[str, list[str]]:
     }
 
 
-def span(name: str, place: int, value: float) -> tuple[float, float]:
-    """What a number may be: tokens 2 to 27% longer, prompts 13% less to 8% longer."""
-    if place in (FEW, MANY):
-        more = 1.06 if name in ("TP 8", "TP 16") else 1.0
-        return 1.02 * more * value, 1.27 * more * value
-    if place == PREFILL:
-        return value / 1.08, value / 0.87
-    ring = name.startswith("CP")
-    return (1.08 * value, 1.53 * value) if ring else (0.87 * value, 1.08 * value)
-
-
 def number(cell: str) -> float:
     return float(cell.split()[0].split("\u2013")[0].replace(",", ""))
 
 
-def kind(name: str) -> str:
-    """What shares its error: a ring, pipelines, groups over servers, or in one."""
-    if "CP" in name or "PP" in name:
-        return "ring" if "CP" in name else "pipeline"
-    return "over servers" if name in ("TP 8", "TP 16") else "in a server"
-
-
 @pytest.mark.parametrize(("count", "claims"), [(8, EIGHT), (16, SIXTEEN)])
-def test_one_rule_for_whatever_the_page_calls_a_lead_or_a_tie(
+def test_one_rule_for_whatever_the_page_calls_ahead_or_close(
     count: int, claims: tuple[tuple[str, str, int, bool], ...]
 ) -> None:
-    """From printed cells: by the ratio of two of a kind, else wherever both may be."""
+    """From printed cells: ahead by a fifth at least, else close."""
     lines = printed(count)
     for better, other, place, found in claims:
         one, two = (number(lines[name][place]) for name in (better, other))
-        mine, theirs = (
-            span(*each) for each in ((better, place, one), (other, place, two))
-        )
-        more = place == PREFILL
-        leads_ = mine[0] > theirs[1] if more else mine[1] < theirs[0]
-        if kind(better) == kind(other):
-            ratio = one / two if more else two / one
-            leads_ = ratio > (1.14 if place in (FEW, MANY) else 1.24)
-        assert leads_ is found, (better, other, place)
+        ratio = one / two if place == PREFILL else two / one
+        assert (ratio > 1.2) is found, (better, other, place)
+        assert found or ratio > 1 / 1.2
 
 
-def test_a_model_for_two_servers_is_read_faster_by_a_pipeline_and_else_ties() -> None:
-    """With few requests the ranges only just overlap, the group ahead."""
+def test_a_model_for_two_servers_is_read_faster_by_a_pipeline() -> None:
+    """With many requests its tokens are close to the group's, with few behind."""
     group, pipe = map(stills.two_of_eight, ("TP 16", "TP 8 × PP 2"))
-    rates = pipe.prefill_rate(2048) / group.prefill_rate(2048)
-    assert rates > 1.08 / 0.87
-    for requests in (8, 64, 256):
+    assert pipe.prefill_rate(2048) > 1.2 * group.prefill_rate(2048)
+    for requests, found in ((8, False), (64, True), (256, True)):
         times = [each.decode(requests, 1000).token_s for each in (group, pipe)]
-        low, high = 1.06 * 1.02 * times[0], 1.06 * 1.27 * times[0]
-        assert low < 1.27 * times[1] and 1.02 * times[1] < high
+        assert close(*times) is found
     few = [each.decode(8, 1000).token_s for each in (group, pipe)]
-    assert 1.06 * few[0] < 0.85 * few[1] and 1.02 * few[1] > 0.98 * 1.06 * 1.27 * few[0]
+    assert few[0] < few[1]
 
 
 def test_a_note_says_what_crosses_and_the_largest_room_is_a_pipeline_s() -> None:

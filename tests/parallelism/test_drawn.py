@@ -189,7 +189,7 @@ def inside(frame: Any, x: float, y: float) -> bool:
 def test_squares_and_frames_of_two_servers_are_ranks_and_groups() -> None:
     """Equal fill is equal layers; a row is a server; a frame is a group."""
     every = drawn.panels(two_servers.two_servers)
-    assert len(every) == 4
+    assert len(every) == 6
     for panel in every:
         ranks = np.arange(8).reshape(sizes(panel.get_title()))
         squares = [p for p in panel.patches if p.get_fill()]

@@ -249,9 +249,9 @@ def test_the_goal_of_the_bench_is_reached_by_one_layout_whatever_the_error() -> 
     assert reached == ["TP 4 × PP 2"]
     for name in LAYOUTS:  # whatever the errors are, within the measured ranges
         low, high = token_range(decode_ms(name), layout(name)).span
-        read = prompt_range(1 / prefill_rate(name), layout(name))
+        read = prompt_range(1 / prefill_rate(name))
         fast, slow = (1 / each for each in read.span)
-        soon, late = prompt_range(first_ms(name), layout(name)).span
+        soon, late = prompt_range(first_ms(name)).span
         sure = high <= 30 and slow >= 20_000 and late <= 500
         never = low > 30 or fast < 20_000 or soon > 500
         assert (sure, never) == (name in reached, name not in reached), name

@@ -8,7 +8,14 @@ import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.parallelism import formulas as f
-from llmserve_lab.parallelism.arguments import DEVICE, MODEL, attending, over, sizes_of
+from llmserve_lab.parallelism.arguments import (
+    DEVICE,
+    MODEL,
+    attending,
+    fast_port,
+    over,
+    sizes_of,
+)
 from llmserve_lab.parallelism.deployments import GpuLayout
 from llmserve_lab.parallelism.ring_time import (
     BETWEEN,
@@ -20,6 +27,7 @@ from llmserve_lab.parallelism.ring_time import (
     first_token_s,
     follow_up_s,
     fresh,
+    hiding_block,
     port_rate,
 )
 
@@ -168,6 +176,18 @@ def test_at_the_border_both_expose_the_same(share: float) -> None:
         assert METHODS[q_s < kv_s] == best
     assert border_rows(0) == pytest.approx(limit() / 2, rel=1e-3)
     assert border_rows(share) < border_rows(share / 2)
+    slow, fast = (float(each["eff_link"]) for each in (over(BETWEEN), fast_port()))
+    less = border_rows(share, fast_port())
+    assert less == pytest.approx(border_rows(share) * slow / fast)
+
+
+@pytest.mark.parametrize("new", [400, 4000])
+def test_queries_hide_behind_a_block_of_so_many_tokens(new: int) -> None:
+    """Whatever the number of new rows: sending and attention both grow with them."""
+    for factor, hidden in ((0.99, False), (1.01, True)):
+        old = round(factor * 4 * hiding_block() - new / 2)
+        hop_s, step_s, _ = follow_up_s(old, new, 4, "pass-Q")
+        assert (hop_s < step_s) is hidden
 
 
 def test_a_prompt_on_two_servers_takes_half_of_one_and_what_shows() -> None:

@@ -1,10 +1,9 @@
-"""How far off a predicted time may be, by the kind of layout, and what leads what.
+"""How far off a predicted time may be, and by how much one layout must lead another.
 
-Each kind has the range of its own measured times over the predicted ones; nearly all
-measured times are longer, so the corrected time is the middle of the range. A pipeline
-was never measured; it has the range of the groups that its stages are, and a picture
-has to say so. Layouts of one kind share the model's error, so they are compared by the
-ratio of what the model says; layouts of different kinds tie where their ranges overlap.
+The chapter prints what the model says. Measured times were longer, each kind by its
+own factors; between two layouts only the *ratio* of two factors counts. It was at most
+``PAIR`` for groups in a server, and one over two servers was later by ``TWO_SERVERS``
+again. So times less than a fifth apart are close, and what is close is no lead.
 """
 
 from __future__ import annotations
@@ -15,54 +14,37 @@ from llmserve_lab.parallelism.deployments import GpuLayout
 
 Span = tuple[float, float]
 SERVER_TOKEN: Span = (1.02, 1.27)  # decode of groups in a server, nothing waiting
+PAIR = 1.14  # how far off the ratio of two groups in a server was, at one load
 TWO_SERVERS = 1.06  # what a group over two servers gains less than predicted
-GROUP_PROMPT: Span = (0.87, 1.08)  # prompts read by a group, on one to four servers
-RING_PROMPT: Span = (1.08, 1.53)  # prompts read by a ring of servers
-TOKEN_RATIO = 1.14  # how far off the ratio of two groups in a server was, at one load
-PROMPT_RATIO = 1.24  # how far off the ratio of two groups' prompts was
-RING = "ring"
+PROMPT: Span = (1.06, 1.08)  # prompts of groups in one server or two, a ring of two
+PIPELINE: Span = (1.00, 1.03)  # prompts of pipelines, by their own time in one stage
+CLOSE = 1.2
 
 
 @dataclass(frozen=True)
 class TimeRange:
-    """A predicted time, and what it may be by the measured errors of its kind."""
+    """A predicted time, and what it may be by the factors that were measured."""
 
     bare: float  # the model's own
     span: Span
-    kind: str
-    ratio: float  # how far off the ratio of two times of this kind may be
-
-    @property
-    def middle(self) -> float:
-        """The corrected time: the middle of the range."""
-        return sum(self.span) / 2
-
-    def leads(self, other: TimeRange) -> bool:
-        """Whether this one is shorter, whatever the error; if neither, they tie."""
-        if self.kind == other.kind:
-            return self.bare * self.ratio < other.bare
-        return self.span[1] < other.span[0]
 
 
-def kind(layout: GpuLayout) -> str:
-    """Layouts of one kind share the model's error."""
-    if layout.stages > 1:
-        return "pipeline"
-    return "group over servers" if layout.servers > 1 else "group in a server"
+def close(one: float, other: float) -> bool:
+    """Whether two predicted times are less than a fifth apart."""
+    return max(one, other) < CLOSE * min(one, other)
 
 
 def token_range(seconds: float, layout: GpuLayout) -> TimeRange:
-    """A time from token to token."""
+    """A time from token to token; of pipelines that of the groups they consist of."""
     more = TWO_SERVERS if layout.servers > 1 else 1.0
     low, high = (seconds * more * each for each in SERVER_TOKEN)
-    return TimeRange(seconds, (low, high), kind(layout), TOKEN_RATIO)
+    return TimeRange(seconds, (low, high))
 
 
-def prompt_range(seconds: float, layout: GpuLayout | None = None) -> TimeRange:
-    """The time of a prompt; without a layout, on a ring of servers."""
-    low, high = GROUP_PROMPT if layout else RING_PROMPT
-    span = seconds * low, seconds * high
-    return TimeRange(seconds, span, kind(layout) if layout else RING, PROMPT_RATIO)
+def prompt_range(seconds: float) -> TimeRange:
+    """The time of a prompt in one server or two."""
+    low, high = PROMPT
+    return TimeRange(seconds, (seconds * low, seconds * high))
 
 
 def crosses(layout: GpuLayout) -> bool:

@@ -8,11 +8,12 @@ takes in an engine.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog import ModelShape
+from llmserve_lab.catalog import Given, ModelShape
 from llmserve_lab.checks import one_of, positive, whole
 from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import formulas as f
@@ -117,17 +118,27 @@ def first_token_s(prompt: int, rows: int, ranks: int, tp: int = SERVER) -> RingT
     return RingTime(compute_s, exposed_s, alone_s)
 
 
-def border_rows(share: float) -> float:
+def border_rows(share: float, port: Mapping[str, Given] | None = None) -> float:
     """New rows on each rank from which pass-KV exposes less, by the share of new.
 
-    It falls from half of [ring_rows](#eq-ring_rows), where hardly any token is new, to
-    about a quarter just below the share at which both send the same.
+    ``port`` joins the ranks, if not those of this page. The border falls from half of
+    [ring_rows](#eq-ring_rows), where hardly any token is new, to about a quarter just
+    below the share at which both send the same.
 
     Raises:
         ValueError: the share is negative, or larger than that one.
     """
-    most = float(f.RING_ROWS.at(sizes_of(MODEL), attending(), over(BETWEEN))) / 2
-    return most * _below(share, MODEL)
+    known = sizes_of(MODEL), attending(), port or over(BETWEEN)
+    return float(f.RING_ROWS.at(*known)) / 2 * _below(share, MODEL)
+
+
+def hiding_block(model: ModelShape = MODEL) -> float:
+    """Tokens on a rank, new and cached, from which queries hide behind attention."""
+    known = sizes_of(model)
+    ridge = float(f.WIRE_RIDGE.at(attending(), over(BETWEEN)))
+    asked = float(known["n_layers"]) * float(known["n_heads"])
+    asked *= float(known["d_head"]) * float(known["bytes_act"])
+    return asked * ridge / float(known["attn_flops_per_pair"])
 
 
 def _below(share: float, model: ModelShape) -> float:

@@ -40,6 +40,7 @@ ADDRESSES = {
     "DeepSeek, open-infra-index": "https://github.com/deepseek-ai/open-infra-index",
     "SGLang team, lmsys.org, 2025-05-05": f"{LMSYS}/2025-05-05-large-scale-ep/",
     "SGLang team, lmsys.org, 2025-06-16": f"{LMSYS}/2025-06-16-gb200-part-1/",
+    "SGLang team, lmsys.org, 2026-01-15": f"{LMSYS}/2026-01-15-chunked-pipeline/",
     "SGLang team, lmsys.org, 2025-09-25": f"{LMSYS}/2025-09-25-gb200-part-2/",
     "Eigen AI team, lmsys.org, 2025-07-17": f"{LMSYS}/2025-07-17-mtp/",
     "Mooncake team, lmsys.org, 2025-07-20": f"{LMSYS}/2025-07-20-k2-large-scale-ep/",

@@ -75,9 +75,10 @@ FIRST="--nnodes 2 --master-addr ADDRESS --node-rank 0"
 SECOND="--nnodes 2 --master-addr ADDRESS --node-rank 1 --headless"
 vllm serve MODEL $LOAD -tp 4 -pp 2 $FIRST   # in the first server
 vllm serve MODEL $LOAD -tp 4 -pp 2 $SECOND  # in the second
-# DeepSeek-V3 on eight H200: data-parallel attention for many requests
-# (cache in eight bits), DCP for few long ones
+# DeepSeek-V3 on eight H200: data-parallel attention for many requests ($LOAD
+# is for each of the eight ranks), its cache in eight bits
 vllm serve MODEL $LOAD -dp 8 --enable-expert-parallel --kv-cache-dtype fp8
+# DCP for few long requests, its cache in sixteen bits
 vllm serve MODEL $LOAD -tp 8 -dcp 8 --enable-expert-parallel"""
 
 
@@ -142,8 +143,7 @@ def table() -> Table:
         "Twice as many with --decode-context-parallel-size 2.",
         "A range: equal batches, and all requests in one. The ring runs one prompt "
         "alone, in no engine named here.",
-        "The model's bare numbers; the picture corrects them, by the factors above "
-        "it. No pipeline was measured.",
+        "The model's own numbers. In decode no pipeline was measured.",
     ]
     eight, sixteen_gpus = map(rows, groups())
     *before, room = sixteen_gpus.pop()

@@ -96,8 +96,8 @@ def pipe_rate() -> LiveFigure:
             "and the pipeline makes {pipe_rate} (over the bars); its bubble, the share "
             "of time in "
             "which a stage has nothing to do, is {decode_bubble}. Weights and cache of "
-            "a GPU take {stage_bytes}: {fits}. The times are predicted; no pipeline "
-            "was measured."
+            "a GPU take {stage_bytes}: {fits}. The times are predicted; in decode "
+            "no pipeline was measured."
         ),
         goal=Goal(
             f"Llama-3.1-70B: at least {WANTED:,} tokens per second, at most "

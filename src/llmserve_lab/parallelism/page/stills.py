@@ -11,7 +11,7 @@ from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import ring_time
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, fast_link, on, over
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, GpuLayout, eight
-from llmserve_lab.parallelism.leads import TimeRange, prompt_range, token_range
+from llmserve_lab.parallelism.leads import close
 from llmserve_lab.validation.cache_blocks import working_space
 
 BETWEEN = "infiniband-ndr"
@@ -89,29 +89,18 @@ def chunk_parts(name: str) -> ChunkParts:
     return ChunkParts(cost.seconds(load) - fixed_s - sent_s, fixed_s, sent_s)
 
 
-def ranged(name: str, column: str) -> TimeRange:
-    """A time of the picture: ms a token, ms for a prompt, or s for a prompt token."""
-    if name == RING:
-        return prompt_range(first_ms(name))
+def panel_ms(name: str, column: str) -> float:
+    """Milliseconds of the picture: a token, a thousand prompt tokens, or a prompt."""
     if column == "decode":
-        return token_range(decode_ms(name), layout(name))
-    value = 1 / prefill_rate(name) if column == "prefill" else first_ms(name)
-    return prompt_range(value, layout(name))
+        return decode_ms(name)
+    return first_ms(name) if column == "first" else 1e6 / prefill_rate(name)
 
 
 def best(column: str) -> tuple[str, ...]:
-    """Layouts of the picture that no other leads.
-
-    The ring of the picture has fewer rows than any that was measured, so it may be
-    slower than its range says, and leads no layout.
-    """
-    names = (*SHOWN, RING) if column == "first" else SHOWN
-    every = {name: ranged(name, column) for name in names}
-    return tuple(
-        name
-        for name, own in every.items()
-        if not any(every[other].leads(own) for other in names if other != RING)
-    )
+    """Layouts of the picture that are close to the shortest time."""
+    times = {name: panel_ms(name, column) for name in SHOWN}
+    least = min(times.values())
+    return tuple(name for name, value in times.items() if close(value, least))
 
 
 def one_slow_border_ms() -> float:

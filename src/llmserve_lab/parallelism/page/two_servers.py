@@ -8,7 +8,8 @@ from llmserve_lab.page.palette import BLUE, INK
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER
 
-DRAWN = ("TP 8", "TP 4 × DP 2", "TP 4 × PP 2", "PP 8")
+DRAWN = tuple(LAYOUTS)
+ACROSS = 3  # panels beside each other
 SIDE = 0.8  # of a GPU, in places
 
 
@@ -26,11 +27,13 @@ def layers(name: str) -> list[int]:
 
 @figure_style()
 def two_servers() -> StaticFigure:
-    """Four layouts of the same eight GPUs, side by side."""
+    """All layouts of the same eight GPUs."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, panels = plt.subplots(1, len(DRAWN), figsize=(4.75, 0.95))
-    for axes, name in zip(panels, DRAWN, strict=True):
+    figure, panels = plt.subplots(
+        len(DRAWN) // ACROSS, ACROSS, figsize=(4.75, 1.55), gridspec_kw={"hspace": 0.3}
+    )
+    for axes, name in zip(panels.flat, DRAWN, strict=True):
         _draw(axes, name)
     return StaticFigure.of(
         figure,
