@@ -74,7 +74,6 @@ def shape_of(model: Any) -> tuple[float, ...]:
 
 LAYERS, HEADS, KV_HEADS, WIDE = shape_of(BIG)
 GIVEN: dict[str, Callable[[], list[float]]] = {
-    "afd.predict-context": lambda: [500, 100],
     "continuous-batching.predict-late": lambda: [waited_s(), 1],
     "continuous-batching.predict-freeze": lambda: [
         LONG, in_one_piece_s(LONG), cost().seconds(calm()), LONG / 6,

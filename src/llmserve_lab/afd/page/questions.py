@@ -8,6 +8,7 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
+from llmserve_lab.afd.theory.same_speed import SameSpeed, same_speed, wide_group
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
@@ -22,27 +23,6 @@ def _best_of(batch: int) -> float:
     return recipe(paper_setup.known(batch=batch)).best
 
 
-predict_context = Question(
-    name="afd.predict-context",
-    kind="predict",
-    prompt=(
-        "In the example above prompts get longer, 500 tokens in the mean instead of "
-        "100; batch and answers stay. For one FFN machine you want …"
-    ),
-    choices=("fewer Attention machines", "as many as before", "more of them"),
-    answer=lambda: (
-        2.0 if recipe(setting(prompt=500)).best > recipe(setting()).best else 0.0
-    ),
-    why=lambda: (
-        "Attention reads every cached token; the FFN sees one row a request whatever "
-        f"its length. From mean prompts of 100 to 500 tokens the paper's ratio goes "
-        f"from {recipe(setting()).best:.2f} to {recipe(setting(prompt=500)).best:.2f}."
-    ),
-    hints=(
-        Hint(lambda: 0.0, "Which of the two reads the cache?"),
-        Hint(lambda: 1.0, "The FFN does not notice. And Attention?"),
-    ),
-)
 predict_hidden = Question(
     name="afd.predict-hidden",
     kind="predict",
@@ -104,27 +84,6 @@ best_ratio = Question(
     ),
     why=lambda: f"Equation [ratio_best](#eq-ratio_best): {si(_best_of(512))}.",
 )
-slot = Question(
-    name="afd.slot",
-    prompt=(
-        "Two kinds of requests come equally often: prompts of 5 tokens that take 2 "
-        "steps, and prompts of 16 that take 6. How many tokens does a slot hold on "
-        "average? The first step of a request sees its prompt alone."
-    ),
-    answer=lambda: float(f.SLOT_TOKENS(**_two_kinds())),
-    unit="token",
-    rel_tol=0.005,
-    hints=(
-        Hint(
-            lambda: 12.5, "That weighs both kinds alike; a look finds long ones more."
-        ),
-    ),
-    why=lambda: (
-        "Of every eight looks six find the long kind. Equation "
-        "[slot_tokens](#eq-slot_tokens): "
-        f"{si(float(f.SLOT_TOKENS(**_two_kinds())), 'token')}."
-    ),
-)
 loop = Question(
     name="afd.loop",
     prompt=(
@@ -145,15 +104,37 @@ loop = Question(
         f"{si(float(f.RATIO_PIPELINE.at(setting(prompt=300))))}."
     ),
 )
+same_time = Question(
+    name="afd.same-time",
+    prompt=(
+        "Give the FFN machine of 8A–1F one port as wide as any other. The wire then "
+        "takes 0.022 µs for each of 2,048 rows and 20 µs more; attention takes 303.4 "
+        "µs, the FFN 270 µs, and two batches are in flight. A wide group of nine "
+        "machines takes 122.2 µs and 1.073 µs more for each request of a machine. At "
+        "the same time for a layer, what fraction (between 0 and 1) of the group's "
+        "tokens does the split make less?"
+    ),
+    answer=lambda: 1 - _one_port().split / _rival(_one_port().turn),
+    rel_tol=0.03,
+    hints=(
+        Hint(
+            lambda: 1 - _one_port().split / _rival(same_speed(2).turn),
+            "That is the group at 2 × 303.4 µs. Give it as long as this split takes.",
+        ),
+    ),
+    why=lambda: (
+        f"The split makes {_one_port().split:.3f} tokens per µs and machine, the group "
+        f"{_rival(_one_port().turn):.3f}."
+    ),
+)
 
 
-def _two_kinds() -> dict[str, float]:
-    kinds = ((5, 2), (16, 6))
-    return {
-        "mean_steps": sum(steps for _, steps in kinds) / 2,
-        "mean_square_steps": sum(steps**2 for _, steps in kinds) / 2,
-        "mean_prompt_steps": sum(prompt * steps for prompt, steps in kinds) / 2,
-    }
+def _one_port() -> SameSpeed:
+    return same_speed(2, one_port=True)
+
+
+def _rival(turn: float) -> float:
+    return wide_group(turn, 9).rate
 
 
 def _cost_of_stragglers() -> float:
