@@ -1,4 +1,4 @@
-"""How many copies of a row are sent, to whom, and how many bytes that is."""
+"""How many copies of a row are sent, to how many places, and their bytes."""
 
 from __future__ import annotations
 
