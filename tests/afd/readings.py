@@ -13,6 +13,10 @@ SLIPS: dict[str, dict[str, Slip]] = {
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
+    "afd.predict-context": {
+        "fewer Attention machines": "reads the cache",
+        "as many as before": "FFN does not notice",
+    },
     "afd.predict-hidden": {"all of it": "both travel", "half of it": "its own way"},
     "afd.predict-slowest": {
         "about 15 % of the throughput": "Who waits for whom",
@@ -21,6 +25,7 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
+    "afd.predict-context": ("get longer", "For one FFN machine you want"),
     "afd.predict-hidden": ("How much of it is hidden",),
     "afd.predict-slowest": (
         "waits for the slowest",
@@ -52,6 +57,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
+    "afd.predict-context": "more of them",
     "afd.predict-hidden": "none of it",
     "afd.predict-slowest": "nearly nothing",
 }

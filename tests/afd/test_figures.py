@@ -85,7 +85,7 @@ def test_the_predictions_come_true_in_a_simulation() -> None:
     assert waiting < 0.5 < few.attn_s.max(axis=1).max() / few.bundle.ffn_s
     assert questions.predict_slowest.right == 0
     assert float(f.HIDDEN_COMM_S.at(questions.setting())) == 0
-    assert questions.predict_hidden.right == 2
+    assert questions.predict_hidden.right == questions.predict_context.right == 2
 
 
 def test_choices_move_the_measured_and_not_the_real() -> None:

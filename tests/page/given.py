@@ -85,6 +85,7 @@ def ported() -> list[float]:
 
 
 GIVEN: dict[str, Callable[[], list[float]]] = {
+    "afd.predict-context": lambda: [500, 100],
     "afd.same-time": ported,
     "continuous-batching.predict-late": lambda: [waited_s(), 1],
     "continuous-batching.predict-freeze": lambda: [

@@ -39,7 +39,7 @@ def both_rates(*each: float) -> list[float]:
     return [1e-6 * split, 1e-6 * requests / (2 * period)]
 
 
-def _behind(*each: float) -> float:
+def behind(*each: float) -> float:
     split, group = both_rates(*each)
     return 1 - split / group
 
@@ -61,7 +61,7 @@ def _turn(start: float, q: float, rate: float, later: float, *rest: float) -> fl
 
 
 PROMPTS: dict[str, Answer] = {
-    "afd.same-time": _behind,
+    "afd.same-time": behind,
     "capacity.idle": lambda most, mean, one: mean / (ceil(most / one) * one),
     "capacity.headroom": lambda one, n, grows, period, s: (
         one - grows * (period + s) / n

@@ -19,7 +19,7 @@ from llmserve_lab.running_example import device
 from llmserve_lab.symptoms.case import RemedyTrial, tried
 from llmserve_lab.symptoms.cases import case
 from tests.page.amounts import amounts, untrue
-from tests.page.prompts import both_rates
+from tests.page.prompts import behind, both_rates
 from tests.page.solved import ratio
 from tests.page.test_hints import MINE, plain_text
 from tests.page.test_numbers_of_prompts import said
@@ -30,6 +30,10 @@ Numbers = list[float]
 CHAPTERS = ("afd", "flash-attention", "how-wrong", "symptoms", "varlen")
 BLOCK, TOKEN = 16, 131_072  # tokens of a block, bytes of a token in cache
 ANSWER = 500  # tokens in the mean, in the example of AFD
+
+
+def longer(late: float, early: float) -> Numbers:
+    return [early, late, *(ratio(256, each, ANSWER) for each in (early, late))]
 
 
 def slowest(many: float, _: float) -> Numbers:
@@ -130,12 +134,13 @@ def shares() -> Numbers:
 
 
 REASONS: dict[str, Callable[..., Numbers]] = {
+    "afd.predict-context": longer,
     "afd.predict-slowest": slowest,
     "afd.best-ratio": lambda prompt, answer, batch: [ratio(batch, prompt, answer)],
     "afd.loop": lambda batch, prompt, row, fixed: [
         ratio(batch, prompt, ANSWER, wire=1e6 * (row * batch + fixed))
     ],
-    "afd.same-time": both_rates,
+    "afd.same-time": lambda *each: [*both_rates(*each), behind(*each)],
     "flash-attention.predict-square": lambda n, bits, heads, *_: [
         n, bits / 8, n**2 * bits / 8, heads, heads * n**2 * bits / 8,
     ],

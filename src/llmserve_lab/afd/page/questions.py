@@ -23,6 +23,27 @@ def _best_of(batch: int) -> float:
     return recipe(paper_setup.known(batch=batch)).best
 
 
+predict_context = Question(
+    name="afd.predict-context",
+    kind="predict",
+    prompt=(
+        "In the example above prompts get longer, 500 tokens in the mean instead of "
+        "100; batch and answers stay. For one FFN machine you want …"
+    ),
+    choices=("fewer Attention machines", "as many as before", "more of them"),
+    answer=lambda: (
+        2.0 if recipe(setting(prompt=500)).best > recipe(setting()).best else 0.0
+    ),
+    why=lambda: (
+        "Attention reads every cached token; the FFN sees one row a request whatever "
+        f"its length. From mean prompts of 100 to 500 tokens the paper's ratio goes "
+        f"from {recipe(setting()).best:.2f} to {recipe(setting(prompt=500)).best:.2f}."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Which of the two reads the cache?"),
+        Hint(lambda: 1.0, "The FFN does not notice. And Attention?"),
+    ),
+)
 predict_hidden = Question(
     name="afd.predict-hidden",
     kind="predict",
@@ -114,7 +135,7 @@ same_time = Question(
         "the same time for a layer, what fraction (between 0 and 1) of the group's "
         "tokens does the split make less?"
     ),
-    answer=lambda: 1 - _one_port().split / _rival(_one_port().turn),
+    answer=lambda: _behind(),
     rel_tol=0.03,
     hints=(
         Hint(
@@ -124,13 +145,17 @@ same_time = Question(
     ),
     why=lambda: (
         f"The split makes {_one_port().split:.3f} tokens per µs and machine, the group "
-        f"{_rival(_one_port().turn):.3f}."
+        f"{_rival(_one_port().turn):.3f}: {si(_behind())} of it less."
     ),
 )
 
 
 def _one_port() -> SameSpeed:
     return same_speed(2, one_port=True)
+
+
+def _behind() -> float:
+    return 1 - _one_port().split / _rival(_one_port().turn)
 
 
 def _rival(turn: float) -> float:
