@@ -95,7 +95,6 @@ OPEN = {
 ELSE = {
     "afd": {
         *("  and a row once to each node", "  and the split's loads more even"),
-        *("  and the split as in the last such row", "both: no time on the wire"),
     },
     "continuous_batching": {"whole prompts, mixed", "prefill first"},  # policies
     "deepseek": {"kind", "start", "length", "gpu_requests request", "one_batch"},
