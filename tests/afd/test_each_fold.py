@@ -4,23 +4,15 @@ Stored cells are read, because the runs behind them take long, and held against 
 other by what the headings, the captions and the paper's coefficients say.
 """
 
-from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from math import sqrt
-from typing import Any
-from unittest import mock
 
-import numpy as np
 import pytest
 
-from llmserve_lab.afd.experiments.replications import study
-from llmserve_lab.afd.page import stills
 from llmserve_lab.afd.page.controls import LABELS
 from llmserve_lab.afd.simulation.bundle import ascend
-from llmserve_lab.page.still import StaticFigure
 from tests.each import agrees, numbers, stored
-from tests.page import drawn
 from tests.page.records import CHAPTERS
 from tests.page.test_recomputed import compared
 
@@ -165,33 +157,3 @@ def test_with_more_attention_machines_these_wait_more_and_the_ffn_less() -> None
         )
     for row in shown:
         assert abs(first(row["our rule"])) < 1 < first(row["the paper's form"])
-
-
-Heights = np.ndarray[tuple[int], np.dtype[np.float64]]
-
-
-def curves(make: Callable[[], StaticFigure]) -> list[dict[str, Heights]]:
-    """By the words in its ink: heights of the first line of each panel, at few ratios.
-
-    What is called how does not depend on how much is simulated.
-    """
-    few: dict[str, Any] = {"most": 3, "n_requests": 110, "seeds": range(1)}
-    found = []
-    with mock.patch.object(stills, "study", lambda *of, **_: study(*of, **few)):
-        panels = drawn.panels(make)
-    for panel in panels:
-        lines, inks = drawn.lines(panel), drawn.inks(panel)
-        found.append(
-            {text: np.array(lines[ink][0])[:, 1] for text, ink in inks.items()}
-        )
-    return found
-
-
-def test_a_case_has_the_ink_of_its_name_in_the_picture_of_ablations() -> None:
-    """A larger batch makes more tokens, a longer context fewer, at any ratio."""
-    batches, lengths = curves(stills.ablations)
-    by_size = [batches[f"B = {b}"].max() for b in (128, 256, 512)]
-    assert by_size == sorted(by_size)
-    names = ("100, answers 100", "100, answers 500", "500, answers 500")
-    tops = [lengths[f"prompts {name}"].max() for name in names]
-    assert tops == sorted(tops, reverse=True)

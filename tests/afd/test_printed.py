@@ -121,10 +121,7 @@ def counted_share(n_requests: int) -> float:
 
 
 def test_worked_formulas_are_counted_step_by_step() -> None:
-    steps = [5 + i for i in range(2)] + [16 + i for i in range(6)]
-    (slot,) = (json.dumps(outputs("896acca4")),)
     (share,) = (json.dumps(outputs("5f5b1a6b")),)
-    assert np.mean(steps) == 15.25 and "slot_tokens = 15.3 tokens" in slot
     (found,) = set(re.findall(r"counted_share = ([\d.]+)", share))
     assert float(found) == pytest.approx(counted_share(4000), abs=6e-4)
 

@@ -51,10 +51,10 @@ def test_a_tuned_split_leads_only_near_targets_at_which_halves_begin_to_pay() ->
 
 def test_each_way_to_send_has_the_ink_of_its_name_over_the_targets() -> None:
     """Solid is the group's layout, dashed the free one; the area lies between them."""
-    (panel,) = drawn.panels(pictures.over_targets)
-    inks = drawn.inks(panel)
-    for words, copies in (("a row 8 times", "expert"),
-                          ("a row once to each node", "node")):  # fmt: skip
+    panels = drawn.panels(pictures.over_targets)
+    named = (("a row sent 8 times", "expert", 38), ("once to each node", "node", 44))
+    for panel, (words, copies, turn) in zip(panels, named, strict=True):
+        inks = drawn.inks(panel)
         own = [line for line in panel.get_lines()
                if seen._name(line.get_color()) == inks[words]]  # fmt: skip
         solid, dashed = sorted(own, key=lambda line: line.is_dashed())
@@ -63,9 +63,17 @@ def test_each_way_to_send_has_the_ink_of_its_name_over_the_targets() -> None:
             at = [*np.round(solid.get_xdata())].index(ms)
             drawn_at = solid.get_ydata()[at], dashed.get_ydata()[at]
             assert drawn_at == pytest.approx(ends(copies, ms))  # type: ignore[arg-type]
-    level = [line for line in panel.get_lines() if not np.any(line.get_ydata())]
-    assert len(level) == 1 and "level with one group" in inks
-    assert seen._name(level[0].get_color()) == inks["level with one group"]
+        level = [line for line in panel.get_lines() if not np.any(line.get_ydata())]
+        assert len(level) == 1 and f"{turn} ms: group" in inks
+        (upright,) = (
+            line for line in panel.get_lines() if len({*line.get_xdata()}) == 1
+        )
+        assert [*upright.get_xdata()] == [turn, turn]
+        for tpot_ms, halves in ((turn - 2, 1), (turn, 2)):
+            group = tuned_group(
+                H100, 96, tpot_ms / 1e3, shared=True, even=True, copies=copies
+            )
+            assert group.n_batches == halves
 
 
 def test_the_sentence_over_the_targets_says_where_fifty_milliseconds_are() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from llmserve_lab.afd import coupled, deployment, one_sided
 from llmserve_lab.afd.one_sided import OneSided
-from llmserve_lab.afd.page import comparison, verdict
+from llmserve_lab.afd.page import comparison, variants, verdict
 from tests.each import numbers, rows
 
 H100, TIGHT, FULL = "h100-sxm", 0.05, 1 / 0.779
@@ -149,12 +149,35 @@ def test_a_choice_more_makes_neither_side_slower() -> None:
 
 
 def test_other_assumptions_are_in_the_order_that_their_words_say() -> None:
-    twice, both, free_both, no_wire, free_no_wire, head, no_host, own_host, ninth = (
+    half, both, free_both, own_host, ninth = (
         case.lead for case in verdict.others().values()
     )
     plain = verdict.as_is().lead
-    assert ninth < no_host < head < plain < no_wire < free_no_wire < own_host < 0
-    assert plain < free_both < twice < both < 0
+    alike = {each.what: each.lead for each in variants.variants()}
+    no_wire, chosen, head, no_host = (
+        alike[what]
+        for what in (
+            "no time on the wire",
+            "the same, all chosen",
+            "LM head in BF16",
+            "no waiting for the host",
+        )
+    )
+    assert ninth < no_host < head < plain < no_wire < chosen < own_host < 0
+    assert plain < free_both < alike["network twice as fast"] < both < 0 < half
+
+
+def test_a_bound_of_one_copy_a_node_falls_with_longer_transfers() -> None:
+    """A tenth is enough; with eight copies half the rate puts the split ahead."""
+    as_fast = verdict.by_choices(verdict.EVERY, copies="node")
+    assert as_fast.lead == pytest.approx(0.012, abs=0.003)
+    assert verdict.slower_node().lead == pytest.approx(-0.039, abs=0.003)
+    half = verdict.others()["both: network half as fast"]
+    slow: dict[str, Any] = {"copies": "expert", "off": (1.0, 2.0)}
+    group = comparison.whole(H100, TIGHT, **slow).gpu_tokens_per_s
+    split = comparison.best(H100, TIGHT, **slow).gpu_tokens_per_s(TIGHT)
+    assert half.lead == pytest.approx(split / group - 1)
+    assert half.lead == pytest.approx(0.023, abs=0.003)
 
 
 def test_the_words_of_a_row_are_what_was_priced() -> None:
@@ -163,18 +186,30 @@ def test_the_words_of_a_row_are_what_was_priced() -> None:
         rate, n_attn, n_ffn, m, batch = numbers(row["split"].replace("–", " "))
         assert n_attn + n_ffn == 96 and rate == pytest.approx(case.split, abs=0.5)
         assert TIGHT * 0.98 < n_attn * m * batch / 96 / rate <= TIGHT * 1.001
-        rate, size, m, batch = numbers(row["group"])
+        rate, size, first, second = numbers(row["group"])
         assert size == 96 and rate == pytest.approx(case.group, abs=0.5)
-        assert TIGHT * 0.98 < m * batch / rate <= TIGHT * 1.001
+        assert second - first in (0, 1)  # whole requests
+        assert TIGHT * 0.98 < (first + second) / rate <= TIGHT * 1.001
 
 
 def test_every_variant_with_eight_copies_is_behind() -> None:
     """Both sides alike: GPUs, contexts, overlap, choices, network, head, host."""
-    found = verdict.variants()
+    found = variants.leads()
     assert len(found) == 22 and max(found) < 0
     assert (max(found), min(found)) == pytest.approx((-0.065, -0.356), abs=0.004)
-    below = [each for each in found if each < verdict.middle()]
+    below = [each for each in found if each < variants.middle()]
     assert len(below) == 11
+    # The page counts eight kinds and names the farthest.
+    kinds = {each.kind for each in variants.variants()}
+    assert kinds == {"combined", *variants.ALONE}
+    assert len(variants.COMBINED) + len(variants.ALONE) == 8
+    (farthest,) = (e for e in variants.variants() if e.longer == min(found))
+    assert farthest.what == "H100 SXM, overlap charged"
+    table = rows(variants.variants_table())
+    shown = [numbers(v.replace("−", "-")) for row in table for v in row.values()]
+    cells = [each[0] for each in shown if each and abs(each[0]) < 80]
+    for lead in (max(found), min(found)):
+        assert round(100 * lead) in cells
     shared_errors = comparison.if_off(H100, TIGHT)
     assert min(found) < shared_errors[0] and shared_errors[1] < max(found)
     for case in (verdict.with_head(), verdict.without_host(), *verdict.cases()[:4]):

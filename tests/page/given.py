@@ -73,8 +73,20 @@ def shape_of(model: Any) -> tuple[float, ...]:
 
 
 LAYERS, HEADS, KV_HEADS, WIDE = shape_of(BIG)
+
+
+def ported() -> list[float]:
+    """8A–1F and nine machines of the paper's six coefficients, in seconds."""
+    rows, micro = 256, 1e-6
+    attn, ffn = 0.00165 * rows * 600 + 50, 0.083 * 8 * rows + 100
+    group = 2 * (50 + 100 / 9), 0.00165 * 600 + 0.083
+    took = [each * micro for each in (0.022, 20, attn, ffn, *group)]
+    return [8, 1, took[0], 8 * rows, *took[1:]]
+
+
 GIVEN: dict[str, Callable[[], list[float]]] = {
     "afd.predict-context": lambda: [500, 100],
+    "afd.same-time": ported,
     "continuous-batching.predict-late": lambda: [waited_s(), 1],
     "continuous-batching.predict-freeze": lambda: [
         LONG, in_one_piece_s(LONG), cost().seconds(calm()), LONG / 6,

@@ -30,6 +30,20 @@ def _token(
     return 2 * matrices + 4 * blocks * heads * d_head * (before + 1)
 
 
+def both_rates(*each: float) -> list[float]:
+    """Tokens per µs and machine: a split with one port, a group in as much time."""
+    n_attn, n_ffn, row, rows, start, attn, ffn, fixed, more = each
+    period = max(attn, ffn, (attn + ffn + row * rows + start) / 2)
+    requests = (2 * period - fixed) / more
+    split = rows / (n_attn + n_ffn) / period
+    return [1e-6 * split, 1e-6 * requests / (2 * period)]
+
+
+def behind(*each: float) -> float:
+    split, group = both_rates(*each)
+    return 1 - split / group
+
+
 def _wasted(*answers: float) -> float:
     used = answers[:4]
     return 1 - sum(used) / (4 * max(used))
@@ -47,9 +61,7 @@ def _turn(start: float, q: float, rate: float, later: float, *rest: float) -> fl
 
 
 PROMPTS: dict[str, Answer] = {
-    "afd.slot": lambda a, m, b, n: (
-        (m * a + m * (m - 1) / 2 + n * b + n * (n - 1) / 2) / (m + n)
-    ),
+    "afd.same-time": behind,
     "capacity.idle": lambda most, mean, one: mean / (ceil(most / one) * one),
     "capacity.headroom": lambda one, n, grows, period, s: (
         one - grows * (period + s) / n

@@ -13,7 +13,7 @@ KEPT: dict[str, list[str]] = {
         "lost_top ‘best ratio’ lost_far far",
         (
             "gpus tight ‘best split’ all_behind ‘less than’ ‘with a’ ‘With one’ "
-            "behind_node ahead_node ‘No such’"
+            "behind_node ahead_node ‘fast No’ ‘No such’"
         ),
     ],
     "capacity": [

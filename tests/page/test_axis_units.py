@@ -134,7 +134,7 @@ Want = Callable[[], Any]  # a number, or one that is cited
 BURSTS = ("swap, 2 GB/s", "swap, 12 GB/s", "swap, 63 GB/s")
 # Panel and axis of each still, what is read there, and the longest of it.
 AXES: dict[tuple[str, int, str], tuple[Read, Want]] = {
-    ("afd.pictures.over_targets", 0, "x"): (curves, lambda: 80e-3),
+    **{("afd.pictures.over_targets", i, "x"): (curves, lambda: 80e-3) for i in (0, 1)},
     ("afd.timeline.both_ways", 0, "x"): (
         lambda panel, _: [float(p.get_width()) + 4 for p in panel.patches], stage_s,
     ),

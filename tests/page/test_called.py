@@ -86,6 +86,7 @@ STOP = frozenset(  # words that say nothing of what something is made of
 ALIKE = {"claims/three_models.py table", "moe/models.py inventory"}
 # One heading stands over several columns, or a cell has words of its own.
 OPEN = {
+    "afd/page/copies.py copies_table",
     "capacity/measured.py table",
     "kv_memory/page/tables.py terms",
     "moe/layer_time.py cache_table",
@@ -94,7 +95,6 @@ OPEN = {
 ELSE = {
     "afd": {
         *("  and a row once to each node", "  and the split's loads more even"),
-        *("  and the split as in the last such row", "both: no time on the wire"),
     },
     "continuous_batching": {"whole prompts, mixed", "prefill first"},  # policies
     "deepseek": {"kind", "start", "length", "gpu_requests request", "one_batch"},

@@ -64,8 +64,9 @@ def lines_of(still: str) -> Ends:
     """Edges that are drawn as lines of the same ink, too."""
 
     def ends(ink: str, edges: Edges) -> list[Row]:
-        (panel,) = pictured(STILLS[still])[0]
-        found = [dict(line) for line in drawn.lines(panel)[ink]]
+        panels = pictured(STILLS[still])[0]
+        own = (drawn.lines(panel).get(ink, ()) for panel in panels)
+        found = [dict(line) for lines in own for line in lines]
         pair = [line for line in found if line.keys() == edges.keys()]
         assert len(pair) == 2, "a band between two lines"
         one, other = pair

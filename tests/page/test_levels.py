@@ -94,7 +94,8 @@ def kept(panel: Any) -> set[Level]:
 RIDGE = float(H100["peak_flops"]) / float(H100["hbm_bw"])
 LEVELS: dict[tuple[str, int], Callable[[Any], set[Level]]] = {
     ("afd.pictures.looked_at", 0): looked_at,
-    ("afd.pictures.over_targets", 0): lambda _: {("level", 0.0)},  # as much
+    ("afd.pictures.over_targets", 0): lambda _: {("level", 0.0), ("upright", 38.0)},
+    ("afd.pictures.over_targets", 1): lambda _: {("level", 0.0), ("upright", 44.0)},
     ("capacity.stills.hour", 0): hour,
     ("capacity.stills.kept", 0): kept,
     ("capacity.stills.whole_day", 0): peak,
@@ -111,7 +112,7 @@ LEVELS: dict[tuple[str, int], Callable[[Any], set[Level]]] = {
 CALL = re.compile(r"\.ax[hv]line\(")
 # Calls in a chapter's drawings, so that a new line is read here, too.
 CALLS = {
-    "afd.pictures": 2,
+    "afd.pictures": 3,
     "capacity.stills": 4,
     "continuous_batching.stills": 1,
     "flash_attention.pictures": 1,

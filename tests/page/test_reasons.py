@@ -19,6 +19,7 @@ from llmserve_lab.running_example import device
 from llmserve_lab.symptoms.case import RemedyTrial, tried
 from llmserve_lab.symptoms.cases import case
 from tests.page.amounts import amounts, untrue
+from tests.page.prompts import behind, both_rates
 from tests.page.solved import ratio
 from tests.page.test_hints import MINE, plain_text
 from tests.page.test_numbers_of_prompts import said
@@ -41,13 +42,6 @@ def slowest(many: float, _: float) -> Numbers:
     slow = 0.00165 * (256 * held + 5 * 16 * spread) + 50
     ffn, wire = 0.083 * 256 * many + 100, 0.022 * 256 + 20
     return [many, 0.0 if max(slow, (slow + ffn + wire) / 2) < ffn else 1.0]
-
-
-def looked_at(*each: float) -> Numbers:
-    """A look finds a kind as often as it has steps; each step sees one token more."""
-    kinds = [each[:2], each[2:]]
-    tokens = sum(first * n + n * (n - 1) / 2 for first, n in kinds)
-    return [tokens / sum(n for _, n in kinds)]
 
 
 def tile_sums(*each: float) -> Numbers:
@@ -143,10 +137,10 @@ REASONS: dict[str, Callable[..., Numbers]] = {
     "afd.predict-context": longer,
     "afd.predict-slowest": slowest,
     "afd.best-ratio": lambda prompt, answer, batch: [ratio(batch, prompt, answer)],
-    "afd.slot": looked_at,
     "afd.loop": lambda batch, prompt, row, fixed: [
         ratio(batch, prompt, ANSWER, wire=1e6 * (row * batch + fixed))
     ],
+    "afd.same-time": lambda *each: [*both_rates(*each), behind(*each)],
     "flash-attention.predict-square": lambda n, bits, heads, *_: [
         n, bits / 8, n**2 * bits / 8, heads, heads * n**2 * bits / 8,
     ],
@@ -193,6 +187,7 @@ REASONS: dict[str, Callable[..., Numbers]] = {
 ELSEWHERE = {"varlen.predict-padding", "varlen.predict-dominates", "varlen.overtake"}
 HINTS: dict[str, Callable[..., Numbers]] = {
     "afd.best-ratio": lambda _, __, batch: [batch / 2],
+    "afd.same-time": lambda *each: [2, each[5]],
     "end-to-end.dog": lambda *query: [len(query) ** 0.5],
     "flash-attention.predict-square": lambda n, bits, heads, *_: [
         heads * n**2, n**2, bits / 8,

@@ -34,8 +34,10 @@ class TunedGroup:
 
     @property
     def words(self) -> str:
-        """``96: 2 × 51``."""
-        return f"{self.n_gpus}: {self.n_batches} × {self.batch:g}"
+        """``96: 52 + 53``: whole requests, though halves are priced as equal."""
+        first = int(self.batch)
+        rest = round(self.n_batches * self.batch) - first
+        return f"{self.n_gpus}: {first}" + f" + {rest}" * (self.n_batches > 1)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What was measured of built splits beside one group of chips of the same kind."""
+"""What was measured of built splits beside one group of as good GPUs or dies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llmserve_lab.page.table import Table
 
 @dataclass(frozen=True)
 class Built:
-    """Tokens/s of a chip of a built split and of a group without one."""
+    """Tokens/s of a GPU, or of a die, of a built split and of a group without one."""
 
     what: str
     group: float
@@ -39,7 +39,7 @@ def built() -> tuple[Built, ...]:
 
 
 def built_table() -> Table:
-    """Table of built splits beside groups: tokens/s of a chip."""
+    """Table of built splits beside groups: tokens/s of a GPU or die."""
     rows = [
         (
             each.what,
@@ -50,4 +50,8 @@ def built_table() -> Table:
         for each in built()
     ]
     columns = ("model and split", "group", "split", "lead")
-    return Table("Built splits, measured: tokens/s of a chip", columns, rows)
+    return Table(
+        "Built splits, measured: tokens/s of a die of Ascend, or of a GPU",
+        columns,
+        rows,
+    )

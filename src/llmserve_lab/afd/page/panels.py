@@ -6,13 +6,12 @@ where the seeds agree. All points of a study are one path, so that every ratio h
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from llmserve_lab.afd.experiments.replications import Study
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION, Ink
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
 
 THOUSANDS = "tokens per 1,000 µs, machine"
 RATIO = "Attention machines per FFN machine, r"
@@ -65,13 +64,6 @@ def waits(axes: Any, one: Study) -> None:
     axes.locator_params(axis="y", nbins=3)
     axes.set_ylabel("share of time")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-
-
-def key(axes: Any, names: Collection[str]) -> None:
-    """Names in the inks of a series, one below the other, at the foot of the panel."""
-    for line, (ink, name) in enumerate(zip(SERIES, names, strict=False), start=1):
-        place = (0.5, 0.06 + 0.085 * (len(names) - line))
-        axes.text(*place, name, color=ink.light, ha="center", transform=axes.transAxes)
 
 
 def over_ratio(axes: Any, most: int) -> None:

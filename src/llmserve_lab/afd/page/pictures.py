@@ -13,6 +13,7 @@ from llmserve_lab.afd.page import verdict
 from llmserve_lab.afd.page.panels import quiet
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.afd.simulation.ratio_sweep import MOST_RATIO
+from llmserve_lab.afd.tuned_group import tuned_group
 from llmserve_lab.checks import whole
 from llmserve_lab.page.palette import (
     BLUE,
@@ -27,6 +28,7 @@ GPU, GPUS = "h100-sxm", 96
 TARGET = 0.05  # seconds per token
 TARGETS = tuple(ms / 1e3 for ms in range(30, 81, 2))
 MANY = 4000  # draws of a bundle's loads
+COPIES: tuple[coupled.Copies, ...] = ("expert", "node")
 
 
 def slot_tokens() -> float:
@@ -161,45 +163,59 @@ def leads(copies: coupled.Copies) -> tuple[list[float], list[float]]:
     return plain, [100 * each.lead for each in free]
 
 
+@cache
+def two_halves_from(copies: coupled.Copies) -> int:
+    """Target in ms from which on the group that may choose takes two halves."""
+    single = [
+        each
+        for each in TARGETS
+        if tuned_group(GPU, GPUS, each, shared=True, even=True, copies=copies).n_batches
+        == 1
+    ]
+    return round(1e3 * TARGETS[TARGETS.index(max(single)) + 1])
+
+
 @figure_style()
 def over_targets() -> StaticFigure:
-    """The split's lead over the target: a band for each way to send rows."""
+    """The split's lead over the target: a panel for each way to send rows."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.2))
+    figure, both = plt.subplots(1, 2, figsize=(4.75, 2.3), sharey=True)
     ms = [1e3 * each for each in TARGETS]
-    axes.axhline(0, color=GREY.light, lw=1.4)
-    axes.text(80, 1.2, "level with one group", color=GREY.light, ha="right")
-    for ink, copies, words, place in (
-        (BLUE, "expert", "a row 8 times", (66, -36)),
-        (VERMILLION, "node", "a row once to each node", (63, 7.5)),
-    ):
+    for axes, ink, copies, words in zip(
+        both, (BLUE, VERMILLION), COPIES, ("a row sent 8 times", "once to each node"),
+        strict=True,
+    ):  # fmt: skip
         plain, free = leads(copies)
+        turn = two_halves_from(copies)
+        axes.axhline(0, color=GREY.light, lw=1.4)
+        axes.axvline(turn, color=GREY.light, lw=1.4)
         axes.fill_between(ms, plain, free, color=ink.light, alpha=0.3, lw=0)
         axes.plot(ms, plain, color=ink.light, linestyle="-")
         axes.plot(ms, free, color=ink.light, dashes=(4, 3))
-        axes.text(place[0], place[1], words, color=ink.light, ha="center")
-    where = "group gives up its halves"
-    axes.text(40.5, 14, where, color=GREY.light, ha="center")
-    axes.set_xlabel("target: ms per token")
-    axes.set_ylabel("lead of the best split")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0f}%")
-    axes.set_ylim(-42, 20)
-    axes.locator_params(axis="y", nbins=6)
-    axes.locator_params(axis="x", nbins=6)
+        axes.text(80, 22, words, color=ink.light, ha="right")
+        axes.text(80, 14, f"{turn} ms: group", color=GREY.light, ha="right")
+        axes.text(80, 8.5, "takes two halves", color=GREY.light, ha="right")
+        axes.set_xlabel("target: ms per token")
+        axes.set_ylim(-42, 28)
+        axes.set_xticks([30, 40, 50, 60, 70, 80])
+    both[1].text(80, 1.2, "split ahead", color=GREY.light, ha="right")
+    both[0].set_ylabel("lead of the best split")
+    both[0].yaxis.set_major_formatter(lambda value, _: f"{value:+.0f}%")
+    both[0].locator_params(axis="y", nbins=6)
     quiet(figure)
     at = TARGETS.index(TARGET)
-    eight, once = ([each[at] for each in leads(way)] for way in ("expert", "node"))
+    eight, once = ([each[at] for each in leads(way)] for way in COPIES)
     return StaticFigure.of(
         figure,
         name="afd.over-targets",
-        title="The split is behind, except near targets at which the group gives up "
-        "its two halves",
+        title="The split is behind, except near the target at which the group changes "
+        "to two halves",
         sentence=(
-            "Solid: one layout and the same loads. Dashed: each side chooses what it "
-            "may. At 50 ms the split goes from "
-            f"{abs(eight[0]):.0f}% to {abs(eight[1]):.0f}% behind if rows are sent 8 "
-            f"times, and from {abs(once[0]):.0f}% behind to {once[1]:.0f}% ahead if "
-            "once to each node."
+            "Upright line: below it the group that may choose takes one batch. Solid: "
+            "one layout on both sides. Dashed: each side chooses what it may. At 50 ms "
+            f"the split goes from {abs(eight[0]):.0f}% to {abs(eight[1]):.0f}% behind "
+            f"if rows are sent 8 times, and from {abs(once[0]):.0f}% behind to "
+            f"{once[1]:.0f}% ahead if once to each node."
         ),
     )

@@ -8,6 +8,7 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
+from llmserve_lab.afd.theory.same_speed import SameSpeed, same_speed, wide_group
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
@@ -104,27 +105,6 @@ best_ratio = Question(
     ),
     why=lambda: f"Equation [ratio_best](#eq-ratio_best): {si(_best_of(512))}.",
 )
-slot = Question(
-    name="afd.slot",
-    prompt=(
-        "Two kinds of requests come equally often: prompts of 5 tokens that take 2 "
-        "steps, and prompts of 16 that take 6. How many tokens does a slot hold on "
-        "average? The first step of a request sees its prompt alone."
-    ),
-    answer=lambda: float(f.SLOT_TOKENS(**_two_kinds())),
-    unit="token",
-    rel_tol=0.005,
-    hints=(
-        Hint(
-            lambda: 12.5, "That weighs both kinds alike; a look finds long ones more."
-        ),
-    ),
-    why=lambda: (
-        "Of every eight looks six find the long kind. Equation "
-        "[slot_tokens](#eq-slot_tokens): "
-        f"{si(float(f.SLOT_TOKENS(**_two_kinds())), 'token')}."
-    ),
-)
 loop = Question(
     name="afd.loop",
     prompt=(
@@ -145,15 +125,41 @@ loop = Question(
         f"{si(float(f.RATIO_PIPELINE.at(setting(prompt=300))))}."
     ),
 )
+same_time = Question(
+    name="afd.same-time",
+    prompt=(
+        "Give the FFN machine of 8A–1F one port as wide as any other. The wire then "
+        "takes 0.022 µs for each of 2,048 rows and 20 µs more; attention takes 303.4 "
+        "µs, the FFN 270 µs, and two batches are in flight. A wide group of nine "
+        "machines takes 122.2 µs and 1.073 µs more for each request of a machine. At "
+        "the same time for a layer, what fraction (between 0 and 1) of the group's "
+        "tokens does the split make less?"
+    ),
+    answer=lambda: _behind(),
+    rel_tol=0.03,
+    hints=(
+        Hint(
+            lambda: 1 - _one_port().split / _rival(same_speed(2).turn),
+            "That is the group at 2 × 303.4 µs. Give it as long as this split takes.",
+        ),
+    ),
+    why=lambda: (
+        f"The split makes {_one_port().split:.3f} tokens per µs and machine, the group "
+        f"{_rival(_one_port().turn):.3f}: {si(_behind())} of it less."
+    ),
+)
 
 
-def _two_kinds() -> dict[str, float]:
-    kinds = ((5, 2), (16, 6))
-    return {
-        "mean_steps": sum(steps for _, steps in kinds) / 2,
-        "mean_square_steps": sum(steps**2 for _, steps in kinds) / 2,
-        "mean_prompt_steps": sum(prompt * steps for prompt, steps in kinds) / 2,
-    }
+def _one_port() -> SameSpeed:
+    return same_speed(2, one_port=True)
+
+
+def _behind() -> float:
+    return 1 - _one_port().split / _rival(_one_port().turn)
+
+
+def _rival(turn: float) -> float:
+    return wide_group(turn, 9).rate
 
 
 def _cost_of_stragglers() -> float:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import Study, study
 from llmserve_lab.afd.page.panels import (
-    key,
     over_ratio,
-    points,
     quiet,
     rates,
-    rules,
     waits,
 )
-from llmserve_lab.afd.simulation.bundle import Bundle
-from llmserve_lab.afd.simulation.length_distributions import Law
 from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.checks import whole
-from llmserve_lab.page.palette import SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
 
-MOST = 24  # ratio of the ablations
 MOST_SEEDS = 100
 
 
@@ -65,54 +55,6 @@ def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
             f"{1 + one.paper.argmax()} and is off by up to {of_paper:.1%}."
         ),
     )
-
-
-@figure_style()
-def ablations(*, n_requests: int = 300) -> StaticFigure:
-    """Figures 6 and 7 of the paper: batches, and lengths of prompts and answers."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.75, 6.2), sharex=True)
-    batches = {
-        f"B = {b}": (paper_setup.made(1, batch=b), paper_setup.law())
-        for b in (128, 256, 512)
-    }
-    lengths = {
-        f"prompts {s}, answers {d}": (
-            paper_setup.made(1),
-            paper_setup.law(prompt=s, answer=d),
-        )
-        for s, d in ((100, 100), (100, 500), (500, 500))
-    }
-    tops = [_tops(upper, batches, n_requests), _tops(lower, lengths, n_requests)]
-    over_ratio(lower, MOST)
-    quiet(figure)
-    (small, *_, large), (short, *_, long) = tops
-    return StaticFigure.of(
-        figure,
-        name="afd.ablations",
-        title="Larger batches and longer contexts want more Attention machines",
-        sentence=(
-            "From the smallest to the largest batch the simulated best ratio goes "
-            f"from {small} to {large}, from the shortest to the longest context from "
-            f"{short} to {long}; lines are our rule, dashes the paper's form."
-        ),
-    )
-
-
-def _tops(
-    axes: Any, cases: Mapping[str, tuple[Bundle, Law]], n_requests: int
-) -> list[int]:
-    """Draw one panel; the best simulated ratio of each case."""
-    found = []
-    for ink, (made, law) in zip(SERIES, cases.values(), strict=False):
-        one = study(made, law, most=MOST, n_requests=n_requests, seeds=range(5))
-        rules(axes, one, ink, ink)
-        points(axes, one, "tokens_per_s", ink, unit=1e3)
-        found.append(1 + int(one.mean("tokens_per_s").argmax()))
-    axes.set_ylim(0)
-    key(axes, cases)
-    return found
 
 
 @figure_style()

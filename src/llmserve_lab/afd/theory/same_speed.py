@@ -45,12 +45,15 @@ def same_speed(
     equal: bool = True,
     price: float = 1.0,
     ffn_slower: float = 1.0,
+    one_port: bool = False,
 ) -> SameSpeed:
     """The paper's bundle and a machine without a split that is as slow for a request.
 
     An Attention machine costs ``price`` FFN machines. The machine without a split costs
     as much, too, and its rows take ``ffn_slower`` times as long. ``equal``: loads are,
-    so that no machine is late. Tokens per cycle are per price of one FFN machine.
+    so that no machine is late. Tokens per cycle are per price of one FFN machine. The
+    FFN machine has ports for all its Attention machines, or ``one_port`` that the rows
+    of all of them pass; unequal loads have the former.
 
     Raises:
         ValueError: the split is faster than a machine without requests.
@@ -58,6 +61,8 @@ def same_speed(
     known = paper_setup.known()
     bundle, slot = paper_setup.made(1, n_batches=n_batches), paper_setup.law().slot()
     if equal:
+        if one_port:
+            known |= {"a_comm": ratio * known["a_comm"]}
         period = float(f.PIPELINE_S.at(known, **_of(slot.theta, ratio, n_batches)))
     else:
         period = float(corrected_model.period_s(bundle, slot, ratio))

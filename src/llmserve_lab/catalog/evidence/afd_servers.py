@@ -48,7 +48,7 @@ XDEEPSERVE = Cited(
 )
 XDEEPSERVE_CHIPS = Cited(384.0, "dimensionless", "datasheet", XDEEPSERVE_PAPER)
 
-# Rates of a chip of DeepSeek-V3.2: by the tokens of a request's prompt, of one group of
+# Rates of a die of DeepSeek-V3.2: by the tokens of a request's prompt, of one group of
 # 64 dies, of 48 and 16, and of 64 and 16. In the text of the recipe, not of its charts.
 ASCEND_RECIPE = (
     "vLLM's afd-plugin, recipe DeepSeek-V3.2 with CAMP2pAFDConnector, pull request 67"
