@@ -80,7 +80,7 @@ def test_the_dashed_line_is_that_of_the_chosen_target_and_named() -> None:
         made = (group.scattered_at(group.OPENS, target, ep) for ep in group.GROUPS)
         assert seen == {round(rate) for rate in made}
     words = [m["text"] for m in drawn.marks(figure, "text") if m.get("text")]
-    assert words.count(group.SCATTER) == 1
+    assert words.count(group.SCATTERED) == 1
 
 
 def loose_rates(held: str, target: str) -> list[float]:
@@ -137,9 +137,9 @@ def test_the_opening_s_answers_with_scattered_loads() -> None:
             for way in ("none", "halves")
         ]
         steps = [float(way.step_s(batch=n, context=2000.0)) for way in ways]
-        shown = float(row[group.SCATTER].replace(",", ""))
+        shown = float(row["loads scatter"].replace(",", ""))
         assert shown == pytest.approx(n / min(steps), rel=5e-3)
-        fast = float(row[f"twice, {group.SCATTER}"].replace(",", ""))
+        fast = float(row["twice, loads scatter"].replace(",", ""))
         slowest = 1 / answers.twice_s()
         kept = [way.batch_at(slowest, context=2000.0) for way in ways]
         both = [

@@ -13,7 +13,7 @@ from llmserve_lab.deepseek.evaluation.group_size import WAYS, fits_as_served, se
 from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.deepseek.page.group import SCATTER, between, measured, three_digits
+from llmserve_lab.deepseek.page.group import between, measured, three_digits
 from llmserve_lab.page.table import Table
 
 ASKED = (32, 72, 144)  # GPUs of the groups that the chapter opens with
@@ -57,13 +57,21 @@ def opening() -> Table:
         if fast is None:
             raise ValueError(f"ep must keep {twice_s()} s per token, got {ep}")
         twice = f"{three_digits(fast.tokens_per_s)} ({measured(fast)})"
-        if_so = three_digits(fixed_scattered(ep))
-        if_so_fast = three_digits(scattered("h100-sxm", ep, **where))
-        so = (made, if_so, twice, if_so_fast)
-        rows.append((f"{ep}", f"{batch}", f"{user:.1f}", *so))
+        scatter = three_digits(fixed_scattered(ep))
+        twice_scatter = three_digits(scattered("h100-sxm", ep, **where))
+        rows.append(
+            (f"{ep}", f"{batch}", f"{user:.1f}", made, scatter, twice, twice_scatter)
+        )
     twice = "GPU makes at twice the speed"
-    makes = ("GPU makes", SCATTER, twice, f"twice, {SCATTER}")
-    columns = ("GPUs", "requests", "user sees", *makes)
+    columns = (
+        "GPUs",
+        "requests",
+        "user sees",
+        "GPU makes",
+        "loads scatter",
+        twice,
+        "twice, loads scatter",
+    )
     caption = (
         f"Tokens/s with {MANY} requests on an H100, or as many as fit (in brackets by "
         "the error band); last columns: as many as let each user see twice the "

@@ -35,7 +35,7 @@ GROUPS = {f"{ep}": ep for ep in (16, 32, 72, 144, 256)}
 TIES = [*GROUPS].index("32")  # the smallest that ties at the target that opens
 INKS = dict(zip(TARGETS, (SERIES[1], SERIES[0], SERIES[2]), strict=True))
 OPENS = "32 redundant, BF16"
-SCATTER = "loads scatter"
+SCATTERED = "scattered"  # short, for a phone
 BY = ("held", "target", "ep_at")
 EP = QuantityAxis(
     q.ep,
@@ -252,6 +252,6 @@ def chart() -> Any:
     apart = (
         chosen.transform_filter(f"datum.g === {max(GROUPS.values())}")
         .mark_text(align="left", dx=7, dy=-5)
-        .encode(x=x, y=RATE.on("y", "s"), color=color, text=alt.value(SCATTER))
+        .encode(x=x, y=RATE.on("y", "s"), color=color, text=alt.value(SCATTERED))
     )
     return alt.layer(whiskers, solid, dashed, *places, point, words, apart, height=220)
