@@ -15,13 +15,11 @@ from llmserve_lab.catalog.selection import (
     chip_known,
     driver_known,
     in_servers,
-    one_of_each_domain,
     stacks_known,
     where,
 )
 from llmserve_lab.continuous_batching.page.playground import DEVICE_NAMES
 from llmserve_lab.deepseek.page.controls import DEVICES as KERNELS
-from llmserve_lab.deepseek.page.group import DEVICES as DOMAINS
 from llmserve_lab.quantization.page.controls import DEVICES as FEWER
 from llmserve_lab.roofline.page.controls import DEVICES as ROOFLINE
 from llmserve_lab.tensor_parallel.arguments import CHOSEN_MACHINES
@@ -51,7 +49,6 @@ def test_the_menus_of_the_pages_by_their_rules() -> None:
     assert keys(*CHOSEN_MACHINES) == ["h100-sxm", "h200-sxm"]
     assert list(SPLIT) == ["h100-sxm", "h200-sxm", "b200-sxm"]
     assert set(SPLIT) < set(keys(*KERNELS))
-    assert list(DOMAINS.values()) == ["h100-sxm", "gb200-nvl72"]
 
 
 @pytest.mark.usefixtures("one_more")
@@ -85,8 +82,3 @@ def test_a_menu_begins_with_the_book_s_gpu() -> None:
     assert sorted(keys(*turned)) == sorted(keys(*some))
     with pytest.raises(ValueError, match=r"key must be one of .*got 'l40s'"):
         beginning_with("l40s", some)
-
-
-def test_one_of_each_domain_is_the_first_of_its_size() -> None:
-    sizes = [each.num_devices for each in one_of_each_domain(where(stacks_known))]
-    assert sizes == [8, 72]

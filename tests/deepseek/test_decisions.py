@@ -16,7 +16,7 @@ from llmserve_lab.deepseek.evaluation.group_size import (
 from llmserve_lab.deepseek.evaluation.predictions import point
 from llmserve_lab.deepseek.evaluation.published_runs import run_as
 from llmserve_lab.deepseek.model.setup import setup
-from llmserve_lab.deepseek.page import budget, evidence, group
+from llmserve_lab.deepseek.page import answers, budget, evidence, group
 from llmserve_lab.formula.band import Band
 from tests.deepseek.twins import twin
 
@@ -116,12 +116,12 @@ def test_half_of_the_decodes_across_nodes_were_faster() -> None:
 
 def test_twice_the_speed_costs_rate_however_wrong_the_steps_are() -> None:
     """With the error that both rates share, at either end of the band."""
-    half, ends = group.twice_s(), (across().low, across().high)
+    half, ends = answers.twice_s(), (across().low, across().high)
     kept = [decisions.kept_at(half, error) for error in (ends[0], 0.0, ends[1])]
     assert kept == sorted(kept) and kept[-1] < 0.85
     fast = served("h100-sxm", 72, context=2000.0, tpot_s=half)
     assert fast is not None
-    made = group.fixed_batch(72)[0] * 256
+    made = answers.fixed_batch(72)[0] * 256
     assert kept[1] == pytest.approx(fast.tokens_per_s / made)
     # The ranges that the table prints are those of the same errors.
     assert isinstance(fast.band, Band)
@@ -136,7 +136,7 @@ def test_twice_the_speed_costs_rate_however_wrong_the_steps_are() -> None:
 @pytest.mark.parametrize("ep", [32, 72, 144])
 def test_every_range_at_a_target_has_room_below(ep: int) -> None:
     """Three runs across nodes were slower than predicted: a rate may be lower."""
-    for tpot_s in (group.twice_s(), 0.05, 0.1):
+    for tpot_s in (answers.twice_s(), 0.05, 0.1):
         found = served("h100-sxm", ep, context=4000.0, tpot_s=tpot_s)
         assert found is not None and isinstance(found.band, Band)
         low, high = found.band.around(found.tokens_per_s)

@@ -15,23 +15,23 @@ from tests.deepseek.twins import twin
 from tests.each import live, numbers
 from tests.page import drawn, seen
 
-SETTINGS = [*product(group.DEVICES, group.HELD, group.TARGETS, group.GROUPS)]
+SETTINGS = [*product(group.HELD, group.TARGETS, group.GROUPS)]
 
 
 def test_a_point_of_the_groups_is_what_the_readouts_say_there() -> None:
     """Every line of the table by its letters; no more requests than fit or may."""
     figure = live("deepseek.group_size")
-    menus = [list(m) for m in (group.DEVICES, group.HELD, group.TARGETS, group.GROUPS)]
+    menus = [list(m) for m in (group.HELD, group.TARGETS, group.GROUPS)]
     head, *lines = group.csv_lines()
     rows = [dict(zip(head.split(","), line.split(","), strict=True)) for line in lines]
     at = {
-        tuple(m[int(r[k])] for m, k in zip(menus, "dcte", strict=True)): r for r in rows
+        tuple(m[int(r[k])] for m, k in zip(menus, "cte", strict=True)): r for r in rows
     }
-    for device, held, target, ep in SETTINGS:
-        row = at.get((device, held, target, ep))
+    for held, target, ep in SETTINGS:
+        row = at.get((held, target, ep))
         if row is None:
             continue
-        known = figure.values(device=device, held=held, target=target, ep_at=ep)
+        known = figure.values(held=held, target=target, ep_at=ep)
         assert (int(row["g"]), int(row["m"])) == (int(ep), known["gpu_tokens_per_s"])
         assert (row["f"] == "1") == (known["gpu_requests"] == known["batch_fits"])
         step_s = known["gpu_requests"] / known["gpu_tokens_per_s"]
@@ -59,9 +59,11 @@ def test_the_readouts_of_a_group_are_those_of_its_faster_schedule(ep: str) -> No
     across = [error for run, error in scored() if run.across]
     ends = [rate_with("h100-sxm", int(ep), **at, error=e)
             for e in (min(across), max(across))]  # fmt: skip
-    (row,) = (line.split(",") for line in group.csv_lines()
-              if line.startswith(f"{list(group.DEVICES).index('H100 SXM')},0,1,"
-                                 f"{list(group.GROUPS).index(ep)},"))  # fmt: skip
+    (row,) = (
+        line.split(",")
+        for line in group.csv_lines()
+        if line.startswith(f"0,1,{list(group.GROUPS).index(ep)},")
+    )
     assert [float(each) for each in row[-2:]] == pytest.approx(sorted(ends), abs=0.51)
 
 
@@ -79,7 +81,7 @@ def test_a_point_is_square_where_memory_is_full_and_the_looser_target_lies_highe
         figure.values(target=t, ep_at=ep)["gpu_requests"]
         == figure.values(target=t, ep_at=ep)["batch_fits"]
         for t, ep in product(group.TARGETS, group.GROUPS)
-        if group.at("H100 SXM", group.OPENS, t, ep)
+        if group.at(group.OPENS, t, ep)
     )
     shapes = [m.get("shape") or "circle" for m in points]
     assert shapes.count("square") == full > 0

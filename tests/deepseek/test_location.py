@@ -78,6 +78,35 @@ def test_a_choice_that_breaks_a_rule_is_told_which(
         exercise.check(choose)
 
 
+def test_the_limit_lets_as_many_copies_leave_but_reaches_fewer_nodes() -> None:
+    """The book's router: four of eight nodes; one copy for each would be half."""
+    free, limited = (placed(node_limited(most, top_k=8, n_nodes=8)) for most in (8, 4))
+    assert free.nodes == pytest.approx(5.3, abs=0.05) and free.most_nodes > 6
+    assert limited.nodes == pytest.approx(4.0, abs=0.05)
+    assert limited.far == pytest.approx(free.far, abs=0.005)
+    elsewhere = limited.nodes * 7 / 8
+    assert elsewhere / (8 * limited.far) == pytest.approx(1 / 2, abs=0.01)
+
+
+def test_a_bonus_of_a_tenth_keeps_copies_and_changes_experts() -> None:
+    free, tenth = (evidence.favoured(bonus) for bonus in (0.0, 0.1))
+    assert free.far == pytest.approx(7 / 8, abs=0.01) and free.replaced == 0
+    assert tenth.far == pytest.approx(0.61, abs=0.01)
+    assert tenth.replaced == pytest.approx(0.27, abs=0.01)
+    assert 1.15 < tenth.tokens_per_s / free.tokens_per_s < 1.2
+
+
+def test_with_a_bonus_a_node_of_more_rows_loads_its_own_experts_more() -> None:
+    """Rows of one node alone, counted by the node of their experts."""
+    scores = affinities(4096, 256)
+    home = np.zeros(4096, np.int64)
+    loads = [
+        float((favouring(bonus, top_k=8, n_nodes=8)(scores, home) < 32).mean())
+        for bonus in (0.0, 0.1)
+    ]
+    assert loads[0] == pytest.approx(1 / 8, abs=0.01) and loads[1] > 3 * loads[0]
+
+
 def test_fewer_copies_between_nodes_are_more_tokens() -> None:
     rates = [evidence.favoured(bonus).tokens_per_s for bonus in evidence.BONUSES]
     assert rates == sorted(rates) and rates[-1] > 1.3 * rates[0]

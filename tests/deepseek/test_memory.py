@@ -15,7 +15,7 @@ from llmserve_lab.deepseek.evaluation.group_size import (
     weights_bytes,
 )
 from llmserve_lab.deepseek.model.setup import setup
-from llmserve_lab.deepseek.page import group
+from llmserve_lab.deepseek.page import answers
 from tests.deepseek.twins import twin
 
 TABLES = 2 * 129_280 * 7168  # embedding table and LM head, the second byte of each
@@ -30,7 +30,7 @@ def test_the_opening_s_requests_are_those_that_fit(ep: int, least: int) -> None:
     held = made.resident_bytes() + TABLES + SECOND_U
     share = 0.835 * 79.19 * 2**30  # as the driver of an H100 reports it
     assert held + fits * 2000 * 70_272 <= share < held + (fits + 1) * 2000 * 70_272
-    assert group.fixed_batch(ep)[1] == least == min(256, fits)
+    assert answers.fixed_batch(ep)[1] == least == min(256, fits)
 
 
 def test_what_a_server_leaves_free_holds_its_buffers_and_more() -> None:

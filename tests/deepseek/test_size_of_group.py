@@ -9,7 +9,7 @@ from llmserve_lab.deepseek.evaluation import decisions, pairs, sensitivity
 from llmserve_lab.deepseek.evaluation.bands import scored
 from llmserve_lab.deepseek.evaluation.group_size import fits_as_served, rate_with
 from llmserve_lab.deepseek.model.setup import setup
-from llmserve_lab.deepseek.page import group
+from llmserve_lab.deepseek.page import answers, group
 from tests.deepseek.twins import twin
 
 LEAN = {"cache": "fp8", "n_redundant": 0}
@@ -113,8 +113,10 @@ def test_without_copies_and_in_fp8_sixteen_make_more_than_twice_as_much() -> Non
 def test_one_drafted_token_makes_more_where_users_want_twice_the_speed(ep: int) -> None:
     """By the twin: a step serves more tokens, and the target leaves time for drafts."""
     drafting = sensitivity.changes()["one token drafted"]
-    bare = decisions.rate_at(ep, 2000.0, group.twice_s())
-    assert 1.2 < decisions.rate_at(ep, 2000.0, group.twice_s(), **drafting) / bare < 1.6
+    bare = decisions.rate_at(ep, 2000.0, answers.twice_s())
+    assert (
+        1.2 < decisions.rate_at(ep, 2000.0, answers.twice_s(), **drafting) / bare < 1.6
+    )
 
 
 def test_more_copies_keep_a_group_of_256_from_reading_less() -> None:

@@ -26,8 +26,51 @@ def test_the_lines_of_two_groups_meet_where_their_steps_do() -> None:
     assert more.at(less.meets(more)) == pytest.approx(61.6, abs=0.1)
     assert meet <= fits_as_served(alone[0], 4000.0) <= meet + 3
     assert less.at(less.meets(more)) == pytest.approx(more.at(less.meets(more)))
+    assert meet > worked.fewest(4000.0)  # so that nobody runs one batch there
     few = group.best_of("h100-sxm", 32, 50)
     assert less.room(50) == pytest.approx(few.batch, abs=0.1)
+
+
+def test_in_the_faster_schedule_the_lines_of_two_groups_never_meet() -> None:
+    """Every batch that fits on the smaller group; its halves would pay beyond it."""
+    fits = fits_as_served(twin(setup("h100-sxm", 32), overlap="none"), 4000.0)
+    best = {}
+    for ep in (32, 72):
+        ways = [twin(setup("h100-sxm", ep), overlap=way) for way in ("none", "halves")]
+        best[ep] = [
+            1e3 * min(float(one.step_s(batch=n, context=4000)) for one in ways)
+            for n in range(1, fits + 1)
+        ]
+    assert all(many < few for few, many in zip(best[32], best[72], strict=True))
+    assert fits < worked.fewest(4000.0, 32)
+
+
+@pytest.mark.parametrize(("ep", "pays"), [(32, 120), (72, 81), (144, 69)])
+def test_halves_pay_later_in_a_smaller_group(ep: int, pays: int) -> None:
+    """Walked with either context; by hand within six of a hundred."""
+    for context in (2000.0, 4000.0):
+        ways = [twin(setup("h100-sxm", ep), overlap=way) for way in ("none", "halves")]
+        first = next(
+            n
+            for n in range(1, 256)
+            if ways[1].step_s(batch=n, context=context)
+            < ways[0].step_s(batch=n, context=context)
+        )
+        assert first == worked.fewest(context, ep) == pays
+    assert worked.break_even(ep).requests == pytest.approx(pays, rel=0.06)
+
+
+def test_what_a_larger_group_saves_and_pays_is_reading_and_wire() -> None:
+    """By hand: five experts at the rate of reading; copies that leave, at the port."""
+    less, more = (worked.line(ep, 4000.0) for ep in (32, 72))
+    read = 5 * 58 * 3 * 7168 * 2048 / 2.8686e12 * 1e3
+    copies = 8 * 58 * (3 * 7168 + 224) / 0.7792 / 44.49e9 * 1e3
+    wire = copies * (8 / 9 - 3 / 4)
+    small, large = (worked.break_even(ep) for ep in (32, 72))
+    assert small.reading - large.reading == pytest.approx(read, rel=2e-3)
+    assert large.wire - small.wire == pytest.approx(wire, rel=2e-3)
+    saved, paid = less.always_ms - more.always_ms, more.each_ms - less.each_ms
+    assert 0.95 < read / saved < 1 and 0.75 < wire / paid < 0.9
 
 
 @pytest.mark.parametrize("error", [-0.2034, 0.0, 0.2314])

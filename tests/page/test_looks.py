@@ -204,6 +204,7 @@ LOOKS: dict[str, tuple[Said, ...]] = {
 OTHERS = {
     "capacity": 2,
     "continuous_batching": 2,
+    "deepseek_twin": 4,  # tests/deepseek/test_scattered.py
     "flash_attention": 2,
     "how_wrong": 1,
     "roofline": 1,

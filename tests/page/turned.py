@@ -12,7 +12,7 @@ TITLES: dict[str, str] = {
     "continuous_batching.chunk_from_target": "‘further a’ ‘fewer rows’",
     "continuous_batching.mixed_iterations": "‘fewer rows’",
     "deepseek.two_batches": "‘with many’ ‘many requests’ ‘with few’ ‘few they’",
-    "deepseek.group_size": "‘Beyond H100s’ ‘larger groups’",
+    "deepseek.group_size": "‘more than’ ‘not if’",
     "deepseek.waterfall": "‘With requests’",
     "disaggregation.goodput": "‘most’",
     "disaggregation.promises": "‘strict promise’ ‘more than’",
@@ -53,9 +53,7 @@ SENTENCES: dict[str, str] = {
     "capacity.cost_latency": "‘most ttft’ ‘most tpot’",
     "continuous_batching.chunk_from_target": "‘after a’",
     "continuous_batching.lanes": "‘after first_s’",
-    "deepseek.group_size": (
-        "‘least every’ ‘with gpu_requests’ ‘No point’ ‘not fit’ ‘no batch’"
-    ),
+    "deepseek.group_size": ("‘least every’ ‘with gpu_requests’ ‘below Bars’"),
     "deepseek.waterfall": (
         "‘with context’ ‘after another’ ‘with the’ ‘not fully’ ‘longer counts’"
     ),

@@ -48,14 +48,6 @@ def in_servers(precision: str = "bf16", *rules: Rule) -> tuple[Accelerator, ...]
     return tuple(found.values())
 
 
-def one_of_each_domain(devices: Iterable[Accelerator]) -> tuple[Accelerator, ...]:
-    """The first of those whose link joins equally many: a server's, a rack's."""
-    found: dict[int, Accelerator] = {}
-    for device in devices:
-        found.setdefault(device.num_devices, device)
-    return tuple(found.values())
-
-
 def beginning_with(key: str, devices: Iterable[Accelerator]) -> tuple[Accelerator, ...]:
     """The same devices, that of ``key`` first, as a menu opens with it.
 

@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
+from llmserve_lab.catalog.evidence.deployments import (
+    DEEPSEEK_DECODE,
+    KIMI_DECODE,
+    SGLANG_DECODE,
+    SGLANG_DRAFTED,
+    Deployment,
+)
 from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import ablations
@@ -23,18 +29,26 @@ from llmserve_lab.deepseek.evaluation.group_size import (
     dealt_evenly,
     fits_as_served,
 )
+from llmserve_lab.deepseek.evaluation.predictions import point
+from llmserve_lab.deepseek.evaluation.published_runs import run_as
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 
 DEVICE = "h100-sxm"
+WIDE = (SGLANG_DECODE, SGLANG_DRAFTED, KIMI_DECODE, DEEPSEEK_DECODE)
 FITTED_GPUS = 32  # of the prefill runs that the balancedness was found in
 POINTS, FAR = 20_001, 12.0  # of the integral over the largest of some normal loads
 
 
-def twins(ep: int, **changes: Any) -> tuple[Twin, ...]:
-    """The twin of a group of H100s, in both schedules."""
-    place = setup(DEVICE, ep)
-    known = replace(dealt_evenly(place), **changes)
+def twins(
+    ep: int, *, device: str = DEVICE, lean: bool = False, **changes: Any
+) -> tuple[Twin, ...]:
+    """The twin of a group in both schedules; of H100s, if nothing else is said.
+
+    ``lean`` is with the fewest redundant experts, and with caches in FP8.
+    """
+    place = setup(device, ep)
+    known = replace(dealt_evenly(place, lean=lean), **changes)
     return tuple(
         Twin(setup=place, assumptions=replace(known, overlap=way)) for way in WAYS
     )
@@ -74,7 +88,7 @@ def kept_at(tpot_s: float, error: float = 0.0) -> float:
 
 
 def rate_at(ep: int, context: float, tpot_s: float, **changes: Any) -> float:
-    """Tokens/s of an H100 at a target, with other assumptions; 0 if none fits."""
+    """Tokens/s of a GPU at a target, with other assumptions; 0 if none fits."""
     found = []
     for twin in twins(ep, **changes):
         fits = fits_as_served(twin, context)
@@ -144,18 +158,48 @@ def largest_of(n: int) -> float:
     return float(np.trapezoid(x * density, x))
 
 
-def balance_of(ep: int) -> float:
-    """Balancedness of another group, if experts' loads scatter independently.
+def balance_with(held: float, gpus: int) -> float:
+    """Balancedness of a group, if experts' loads scatter independently.
 
-    The load of a GPU is the mean of its experts', so that its spread falls with the
-    root of their number; the busiest is the largest of ``ep`` such loads. The spread of
-    one expert is the one with which the group that was measured comes out as measured.
+    The load of a GPU is the mean of the experts that it has ``held``, so that its
+    spread falls with the root of their number; the busiest is the largest of ``gpus``
+    such loads. The spread of one expert is the one with which the group that was
+    measured comes out as measured.
     """
+    positive("held", held)
     assumed = book_assumptions()
-    held = {}
-    for gpus in (ep, FITTED_GPUS):
-        place = setup(DEVICE, gpus)
-        held[gpus] = place.local_experts(dealt_evenly(place).n_redundant)
-    fitted = held[FITTED_GPUS] ** 0.5 * (1 / assumed.balancedness - 1)
+    measured = setup(DEVICE, FITTED_GPUS).local_experts(assumed.n_redundant)
+    fitted = measured**0.5 * (1 / assumed.balancedness - 1)
     spread = fitted / largest_of(FITTED_GPUS)
-    return float(1 / (1 + spread * largest_of(ep) / held[ep] ** 0.5))
+    return float(1 / (1 + spread * largest_of(gpus) / held**0.5))
+
+
+def balance_of(ep: int, *, lean: bool = False) -> float:
+    """The same of so many H100s; ``lean`` is with the fewest redundant experts."""
+    place = setup(DEVICE, ep)
+    copies = dealt_evenly(place, lean=lean).n_redundant
+    return balance_with(place.local_experts(copies), ep)
+
+
+@cache
+def scattered(
+    device: str, ep: int, *, context: float, tpot_s: float, lean: bool = False
+) -> float:
+    """Tokens/s of a GPU at a target, if experts' loads scatter; 0 if none fits."""
+    known = {"device": device, "lean": lean}
+    balance = balance_of(ep, lean=lean)
+    return rate_at(ep, context, tpot_s, **known, balancedness=balance)
+
+
+def rescored() -> dict[Deployment, tuple[float, float]]:
+    """Errors of wide runs with their own routing: one balancedness, and scattered.
+
+    Those across nodes whose routing was not made even, each as it was run.
+    """
+    assumed, found = book_assumptions(), {}
+    for record in WIDE:
+        ours = run_as(record, assumed)
+        held = ours.setup.local_experts(ours.assumptions.n_redundant)
+        loose = replace(assumed, balancedness=balance_with(held, record.n_gpus))
+        found[record] = (point(record, assumed).error, point(record, loose).error)
+    return found

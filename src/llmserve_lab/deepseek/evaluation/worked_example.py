@@ -12,29 +12,38 @@ from llmserve_lab.deepseek.model.assumptions import Overlap
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
 from llmserve_lab.deepseek.model.step_model import Twin
 
-PLACE = SETUPS["9 × 8 H100"]
+PLACE, GPUS = SETUPS["9 × 8 H100"], 72
 MANY, FEW, CONTEXT = 256, 32, 2000  # requests on a GPU, tokens in each cache
 MORE = 64  # requests, the second point of a line
 MS = 1e3
 
 
 @cache
-def twin(overlap: Overlap = "halves") -> Twin:
-    """The twin of the standing example, nine nodes of eight H100s."""
-    return Twin(setup=PLACE, assumptions=replace(book_assumptions(), overlap=overlap))
+def twin(overlap: Overlap = "halves", ep: int = GPUS) -> Twin:
+    """The twin of the standing example, or of a group of so many H100s."""
+    place = PLACE if ep == GPUS else setup("h100-sxm", ep)
+    return Twin(setup=place, assumptions=replace(book_assumptions(), overlap=overlap))
 
 
-def step_ms(requests: int, overlap: Overlap, context: float = CONTEXT) -> float:
+def step_ms(
+    requests: int, overlap: Overlap, context: float = CONTEXT, ep: int = GPUS
+) -> float:
     """Milliseconds of a decode step of so many requests on every GPU."""
-    return MS * float(twin(overlap).step_s(batch=requests, context=context))
+    return MS * float(twin(overlap, ep).step_s(batch=requests, context=context))
 
 
-def fewest(context: float = CONTEXT) -> int:
+def faster_ms(requests: int, context: float = CONTEXT, ep: int = GPUS) -> float:
+    """Milliseconds of such a step in the faster of the two schedules."""
+    ways: tuple[Overlap, ...] = ("none", "halves")
+    return min(step_ms(requests, way, context, ep) for way in ways)
+
+
+def fewest(context: float = CONTEXT, ep: int = GPUS) -> int:
     """Requests on a GPU from which two halves are faster than one batch."""
     return next(
         n
         for n in range(1, MANY)
-        if step_ms(n, "halves", context) < step_ms(n, "none", context)
+        if step_ms(n, "halves", context, ep) < step_ms(n, "none", context, ep)
     )
 
 
@@ -71,10 +80,7 @@ class StepLine:
 
 def line(ep: int, context: float) -> StepLine:
     """One batch on so many H100s, by the whole twin with few requests and with more."""
-    alone = replace(book_assumptions(), overlap="none")
-    one = Twin(setup=setup("h100-sxm", ep), assumptions=alone)
-    found = (MS * float(one.step_s(batch=n, context=context)) for n in (FEW, MORE))
-    return StepLine(*found)
+    return StepLine(*(step_ms(n, "none", context, ep) for n in (FEW, MORE)))
 
 
 @dataclass(frozen=True)
@@ -125,9 +131,9 @@ class BreakEven:
         return self.repeated / (self.wire * (1 - self.slowdown))
 
 
-def break_even() -> BreakEven:
-    """What the standing example repeats in two halves, and hides for each request."""
-    one = twin("none")
+def break_even(ep: int = GPUS) -> BreakEven:
+    """What a group of H100s repeats in two halves, and hides for each request."""
+    one = twin("none", ep)
     known = one.settled(one.arguments(batch=1.0, context=float(CONTEXT)))
     names = ("mla_params", "other_params")  # one byte each, as all weights
     held = float(known["local_experts"]) + float(known["n_shared"])

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from itertools import product
-from math import prod
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
-from llmserve_lab.catalog.selection import one_of_each_domain
-from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.decisions import scattered
 from llmserve_lab.deepseek.evaluation.group_size import (
-    WAYS,
     ServedGroup,
-    fits_as_served,
     served,
 )
-from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY
-from llmserve_lab.deepseek.model.setup import setup
-from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import bands
-from llmserve_lab.deepseek.page.controls import DEVICES as KNOWN
 from llmserve_lab.formula.band import Band, ErrorBand
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.page.banded import banded
@@ -35,35 +24,41 @@ from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.live.readout import Readout, Verdict
 from llmserve_lab.page.palette import SERIES
-from llmserve_lab.page.table import Table
 
 MS = 1e-3
 HALF: Any = 0.5  # between no and yes
-DEVICES = {each.name: each.key for each in one_of_each_domain(KNOWN)}
+DEVICE = "h100-sxm"
 TOKENS = 4000.0  # in each cache
 HELD = {"32 redundant, BF16": False, "fewest redundant, FP8": True}  # experts, caches
 TARGETS = {f"{ms} ms": ms * MS for ms in (33, 50, 100)}
-GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}
+GROUPS = {f"{ep}": ep for ep in (16, 32, 72, 144, 256)}
 TIES = [*GROUPS].index("32")  # the smallest that ties at the target that opens
 INKS = dict(zip(TARGETS, (SERIES[1], SERIES[0], SERIES[2]), strict=True))
 OPENS = "32 redundant, BF16"
-BY = ("device", "held", "target", "ep_at")
+SCATTERED = "scattered"  # short, for a phone
+BY = ("held", "target", "ep_at")
 EP = QuantityAxis(
     q.ep,
     words="ranks in the group (GPUs, log scale)",
-    domain=(7, 290),
+    domain=(14, 700),
     log=True,
-    ticks={"values": [8, 16, 32, 72, 96, 144, 256]},
+    ticks={"values": [16, 32, 72, 144, 256]},
 )
 PLAIN: Any = {"tickCount": 6}
 RATE = QuantityAxis(q.gpu_tokens_per_s, words="tokens/s of a GPU", ticks=PLAIN)
 
 
 @cache
-def at(device: str, held: str, target: str, ep_at: str) -> ServedGroup | None:
+def at(held: str, target: str, ep_at: str) -> ServedGroup | None:
     """What a setting of the menus serves."""
     where = {"context": TOKENS, "tpot_s": TARGETS[target]}
-    return served(DEVICES[device], GROUPS[ep_at], **where, lean=HELD[held])
+    return served(DEVICE, GROUPS[ep_at], **where, lean=HELD[held])
+
+
+def scattered_at(held: str, target: str, ep_at: str) -> float:
+    """Tokens/s of a GPU at a setting of the menus, if loads of experts scatter."""
+    where = {"context": TOKENS, "tpot_s": TARGETS[target]}
+    return scattered(DEVICE, GROUPS[ep_at], **where, lean=HELD[held])
 
 
 def best_of(device: str, ep: int, target_ms: int, *, lean: bool = False) -> ServedGroup:
@@ -91,10 +86,10 @@ def three_digits(value: float) -> str:
 
 def measured(found: ServedGroup) -> str:
     """Where the measured rate would lie, from one number to another."""
-    return _between(found.tokens_per_s, found.band)
+    return between(found.tokens_per_s, found.band)
 
 
-def _between(made: float, off: ErrorBand) -> str:
+def between(made: float, off: ErrorBand) -> str:
     """Where a measured rate would lie, to three digits.
 
     Raises:
@@ -112,7 +107,7 @@ def _table(of: Callable[[ServedGroup], float]) -> Any:
         found = at(*names)
         return None if found is None else of(found)
 
-    return below((DEVICES, HELD, TARGETS, GROUPS))
+    return below((HELD, TARGETS, GROUPS))
 
 
 def tables() -> tuple[Lookup, ...]:
@@ -135,19 +130,18 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="Beyond 32 H100s, larger groups pay at 33 ms, hardly at 50 ms",
+        title="At 50 ms, more than 32 H100s hardly pay, and not if loads scatter",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
             Choice("ep_at", "GPUs in the group", tuple(GROUPS), "72"),
-            Choice("device", "GPU", tuple(DEVICES), "H100 SXM"),
             Choice("held", "Redundant experts, caches", tuple(HELD), OPENS),
             *tables(),
         ),
         readouts=(
             banded(
                 Readout("gpu_tokens_per_s", "A GPU makes"),
-                bands.truth(best_of("h100-sxm", 72, 50).band),
+                bands.truth(best_of(DEVICE, 72, 50).band),
             ),
             Readout("gpu_requests", "Requests on a GPU"),
             Verdict(
@@ -166,22 +160,21 @@ def group_size() -> LiveFigure:
             ),
         ),
         sentence=(
-            f"DeepSeek-V3, {TOKENS:,.0f} tokens in each cache, on groups of {{device}} "
-            "({held}; 256 GPUs divide only the 256 experts, so none is redundant "
-            "there): where every user gets a token at least every {target}, a GPU in "
-            "a group of {ep_at} makes {gpu_tokens_per_s} with {gpu_requests}, limited "
-            "by {limit}, in {schedule}. Bar: where the measured rate of this group "
-            "would lie, if its steps err as on the measured runs. Squares: memory is "
-            "full first. No point: the weights do not fit, or by the twin no batch "
-            "keeps the target."
+            f"DeepSeek-V3, {TOKENS:,.0f} tokens in each cache, on groups of H100s "
+            "({held}; on 256 GPUs none is redundant): where every user gets a token at "
+            "least every {target}, a GPU in a group of {ep_at} makes "
+            "{gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
+            "{schedule}. Solid: one balancedness for all groups. Dashed: loads of "
+            "experts scatter (below). Bars: where measured rates would lie, if steps "
+            "err as on the measured runs. Squares: memory is full first."
         ),
         goal=Goal(
             "keep a target of 50 ms on H100s with 32 redundant experts, and find the "
             "smallest group predicted to make nine tenths of any larger one's rate.",
-            lambda target, device, held, ep_at: (
+            lambda target, held, ep_at: (
                 (target > 0)
                 & (target < 2)
-                & (device + held < 1)
+                & (held < 1)
                 & (ep_at > TIES - 1)
                 & (ep_at < TIES + 1)
             ),
@@ -190,79 +183,38 @@ def group_size() -> LiveFigure:
     )
 
 
-ASKED = (32, 72, 144)  # GPUs of the groups that the chapter opens with
-
-
-def fixed_batch(ep: int) -> tuple[float, int, str]:
-    """A user's tokens/s, requests that fit on a GPU, its tokens/s with their range."""
-    context, found = float(CONTEXT), []
-    for way in WAYS:
-        assumed = replace(book_assumptions(), overlap=way)
-        twin = Twin(setup=setup("h100-sxm", ep), assumptions=assumed)
-        n = min(MANY, fits_as_served(twin, context))
-        found.append((float(twin.user_tokens_per_s(batch=n, context=context)), n))
-    user, batch = max(found, key=prod)
-    at = DecodeSetting(accelerator="h100-sxm", ep=ep, batch=batch, context=context)
-    made, off = batch * user, band("gpu_tokens_per_s", at)
-    return user, batch, f"{three_digits(made)} ({_between(made, off)})"
-
-
-def twice_s() -> float:
-    """Seconds per token if each user saw twice what the opening run gave."""
-    return MANY / (2 * float(SGLANG_DECODE.gpu_tokens_per_s))
-
-
-def opening() -> Table:
-    """The chapter's first question: three groups, as many users, then twice as fast."""
-    rows = []
-    for ep in ASKED:
-        user, batch, made = fixed_batch(ep)
-        fast = served("h100-sxm", ep, context=float(CONTEXT), tpot_s=twice_s())
-        if fast is None:
-            raise ValueError(f"ep must keep {twice_s()} s per token, got {ep}")
-        twice = f"{three_digits(fast.tokens_per_s)} ({measured(fast)})"
-        rows.append((f"{ep}", f"{batch}", f"{user:.1f}", made, twice))
-    twice = "GPU makes at twice the speed"
-    columns = ("GPUs", "requests", "user sees", "GPU makes", twice)
-    caption = (
-        f"Tokens/s with {MANY} requests on a GPU, or as many as fit; last column: as "
-        "many as let each user see twice the opening's speed"
-    )
-    notes = (f"H100s, caches of {CONTEXT:,} tokens; in brackets by the error band",)
-    return Table(caption, columns, rows, notes)
-
-
 def csv_lines() -> list[str]:
     """A point for each setting that is served, with both ends of its band, as CSV."""
-    found = ["d,c,t,e,g,f,m,l,h"]
-    menus = [list[str](menu) for menu in (DEVICES, HELD, TARGETS, GROUPS)]
+    found = ["c,t,e,g,f,m,s,l,h"]
+    menus = [list[str](menu) for menu in (HELD, TARGETS, GROUPS)]
     for options in product(*menus):
         here = at(*options)
         if here is not None:
             index = [m.index(name) for m, name in zip(menus, options, strict=True)]
             size = (here.ep, int(here.full))
-            found.append(",".join(map(str, (*index, *size, *_point(here)))))
+            rates = (round(here.tokens_per_s), round(scattered_at(*options)))
+            row = (*index, *size, *rates, *_ends(here))
+            found.append(",".join(map(str, row)))
     return found
 
 
-def _point(here: ServedGroup) -> tuple[int | str, ...]:
-    made = round(here.tokens_per_s)
+def _ends(here: ServedGroup) -> tuple[int | str, ...]:
     if not isinstance(here.band, Band):
-        return made, "", ""
+        return "", ""
     low, high = here.band.around(here.tokens_per_s)
-    return made, round(low), round(high)
+    return round(low), round(high)
 
 
 def chart() -> Any:
     """A line for each target, and the chosen group with its error."""
     from llmserve_lab.extras import altair as alt
 
-    numbers = dict.fromkeys("dctegfmlh", "number")
+    numbers = dict.fromkeys("ctegfmslh", "number")
     csv = alt.CsvDataFormat(type="csv", parse=numbers)
     data = alt.Data(values="\n".join(csv_lines()), format=csv)
     here = (
         alt.Chart(data)
-        .transform_filter("datum.d === device && datum.c === held")
+        .transform_filter("datum.c === held")
         .transform_calculate(name=f"{list(TARGETS)}[datum.t]")
     )
     chosen = here.transform_filter("datum.t === target")
@@ -270,13 +222,16 @@ def chart() -> Any:
     color = look["color"]
     x = EP.on("x", "g")
     whiskers = (
-        chosen.transform_filter("datum.l > 0 && datum.e === ep_at")
-        .mark_errorbar(ticks={"width": 14}, thickness=2, opacity=0.6)
+        chosen.transform_filter("datum.l > 0")
+        .mark_errorbar(ticks={"width": 10}, opacity=0.5)
         .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
     )
     faint = alt.condition("datum.t === target", alt.value(1), alt.value(0.3))
-    lines = here.mark_line(strokeWidth=2.25).encode(
-        x=x, y=RATE.on("y", "m"), opacity=faint, **look
+    solid = here.mark_line(strokeWidth=2.25).encode(
+        x=x, y=RATE.on("y", "m"), opacity=faint, color=color
+    )
+    dashed = chosen.mark_line(strokeWidth=2.25, strokeDash=[5, 4]).encode(
+        x=x, y=RATE.on("y", "s"), color=color
     )
     places = [
         here.transform_filter(f"datum.f === {full}")
@@ -291,7 +246,12 @@ def chart() -> Any:
     )
     words = (
         here.transform_filter(f"datum.g === {max(GROUPS.values())}")
-        .mark_text(align="right", dx=8, dy=14, fontWeight="bold")
+        .mark_text(align="left", dx=7, dy=6, fontWeight="bold")
         .encode(x=x, y=RATE.on("y", "m"), color=color, text="name:N")
     )
-    return alt.layer(whiskers, lines, *places, point, words, height=220)
+    apart = (
+        chosen.transform_filter(f"datum.g === {max(GROUPS.values())}")
+        .mark_text(align="left", dx=7, dy=-5)
+        .encode(x=x, y=RATE.on("y", "s"), color=color, text=alt.value(SCATTERED))
+    )
+    return alt.layer(whiskers, solid, dashed, *places, point, words, apart, height=220)
