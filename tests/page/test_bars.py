@@ -88,18 +88,29 @@ def served(name: str) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize(
-    ("still", "asked", "made", "scale"),
+    ("still", "asked", "made", "scale", "units"),
     [
-        ("kv_memory.stills.routing", "warm", served, 100),
-        ("kv_memory.stills.hot", "hot_tokens", lambda n: served(n).hit_share, 1000),
+        ("kv_memory.stills.routing", "warm", served, 100, ["%", "ms"]),
+        (
+            "kv_memory.stills.hot",
+            "hot_tokens",
+            lambda name: served(name).hit_share,
+            1000,
+            ["ms"],
+        ),
     ],
 )
 def test_a_routing_has_the_bar_of_its_own_run(
-    still: str, asked: str, made: Callable[[str], Any], scale: float
+    still: str, asked: str, made: Callable[[str], Any], scale: float, units: list[str]
 ) -> None:
-    """The runs take long, so others are put in their place."""
+    """The runs take long, so others are put in their place.
+
+    A share times a hundred is in per cent, seconds times a thousand in ms.
+    """
     with mock.patch.object(stills, asked, made):
         called, lengths = names(still)
+        titles = [panel.get_xlabel() for panel in drawn.panels(STILLS[still])]
+    assert [title[title.index("(") + 1 : -1] for title in titles] == units
     assert set(called) == set(serving.ROUTINGS)
     want = [scale * served(name).hit_share for name in called]
     assert lengths[: len(want)] == pytest.approx(want)
