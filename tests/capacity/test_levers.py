@@ -90,7 +90,8 @@ def test_a_small_error_takes_an_h100_away_and_turns_the_choice() -> None:
     turned = RATE / (six.gpus - 2)  # at this rate of each, one fewer is enough
     assert 1 < turned / six.per_s < 1.1
     one = hourly("h100-sxm", by_hand.ONE_MONTH)
-    assert (six.gpus - 1) * one < first.usd < six.usd
+    assert (six.gpus - 1) * one < first.usd < six.usd < 1.03 * first.usd
+    assert six.gpus == margins.planned(six.per_s, 0.0).replicas  # the plan's
     hidden = levers.rents(RATE, waits=False)[0]
     assert hidden.usd == (six.gpus - 1) * one
 

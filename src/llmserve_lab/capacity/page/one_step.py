@@ -83,14 +83,11 @@ def one_step() -> StaticFigure:
         handlelength=1,
     )
     alone, shared = totals
-    _, prompt, _ = datasheet.parts()
     return StaticFigure.of(
         figure,
         sentence=(
             f"The step takes {alone:.2f} ms without the prompt and {shared:.2f} ms "
-            f"with it. The prompt is charged the {shared - alone:.2f} ms between. It "
-            f"computes for {1e3 * prompt.arithmetic_s:.2f} ms, behind which "
-            f"{-1e3 * prompt.memory_s:.2f} ms of reading weights are hidden."
+            f"with it. The prompt is charged the {shared - alone:.2f} ms between."
         ),
         title=(
             f"One prompt makes a step of {by_hand.ANSWERS} answers "

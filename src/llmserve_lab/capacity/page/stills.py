@@ -211,9 +211,8 @@ def signals() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Even the best signal ({best}) misses {1 - slow.kept:.0%} with a cold "
-            f"start of {runs.SLOW_S:.0f} s, but {1 - fast.kept:.1%} with "
-            f"{runs.FAST_S:.0f} s. GPU-h: GPU-hours rented in the half hour."
+            f"The best signal misses {1 - slow.kept:.0%} or {1 - fast.kept:.1%}. "
+            "GPU-h: GPU-hours rented in the half hour."
         ),
         title="With a slow start each of these loops breaks the promise",
         name="capacity.signals",
