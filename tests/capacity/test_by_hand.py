@@ -11,6 +11,8 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity import by_hand, datasheet, measured, plan, pools
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.deployment import hourly
+from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.trace import azure_hour, mean_lengths
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL
 from llmserve_lab.continuous_batching import tuning
 from llmserve_lab.continuous_batching.arrival_rates import REQUESTS
@@ -198,3 +200,16 @@ def test_saturation_here_and_a_whole_run_differ_by_the_end_of_the_run() -> None:
         assert middle == pytest.approx(21.5, rel=0.01)
     assert gains[0] == pytest.approx(tuning.steady_gain(2048, 256), abs=0.003)
     assert gains[1] < gains[0] / 2
+
+
+def test_the_sum_is_too_high_for_recorded_traffic() -> None:
+    """Its mean prompt and answer are longer; bursts and long prompts are left out."""
+    prompt, answer = mean_lengths(azure_hour())
+    usual, p90_s = by_hand.times_of("h100-sxm"), 0.02 / by_hand.over_mean("h100-sxm")
+    each_s = usual.prompt_s * prompt / 1000 + usual.answer_s * answer / 200
+    scaled = (1 - usual.fixed_s / p90_s) / each_s
+    rate = by_hand.recorded_rate()
+    assert rate == pytest.approx(scaled, rel=0.03)
+    own = float(recorded()["hour"]["goodput_per_s"])
+    assert 1.25 * own < rate < by_hand.p90_rate(usual)
+    assert math.ceil(40 / rate) < math.ceil(40 / own)  # it would rent too few

@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 
+from llmserve_lab import running_example
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import measured, pools, runs, sweep, tables, triangle
 from llmserve_lab.capacity.charging import charged, split
@@ -12,7 +13,7 @@ from llmserve_lab.capacity.deployment import Candidate, hourly, not_below_zero
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
-from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.catalog.data.prices import API_PRICES, HOURLY
 from llmserve_lab.disaggregation.goodput import rate_kept
 from llmserve_lab.engine import (
     Chunked,
@@ -22,6 +23,7 @@ from llmserve_lab.engine import (
     Request,
     simulate,
 )
+from llmserve_lab.formula.band import Band
 
 
 @cache
@@ -138,6 +140,26 @@ def test_the_span_of_the_goodput_holds_its_own_check() -> None:
         assert low <= row.measured_usd / row.usd - 1 <= high
     real, ours = measured.rates_at(0.02)
     assert ours / (1 + high) <= real <= ours / (1 + low) * (1 + 1e-12)
+
+
+def test_the_runs_with_fixed_clients_are_those_that_the_page_names() -> None:
+    """And the larger error of them is the page's, not that at a given TPOT."""
+    errors = running_example.band("tokens_per_s", clients=64)
+    assert isinstance(errors, Band) and errors.n == 60
+    for words in ("llama-3-8b/qwen3-32b", "sglang/trtllm", "h100-sxm"):
+        assert words in errors.regime
+    assert errors.high == max(measured.rate_error()) and -0.18 < errors.low < -0.16
+
+
+def test_an_h100_of_one_s_own_breaks_even_with_a_list_of_prices() -> None:
+    """Below that rate its rent is more than the list asks for the same requests."""
+    asked, told = map(float, API_PRICES["GPT-4o mini"])
+    listed = 1e6 * (1000 * asked + 200 * told)
+    price = float(HOURLY["h100-sxm"])
+    less, more = (
+        float(f.BUSY_COST(price=price, replica_rate=rate)) for rate in (4.05, 4.15)
+    )
+    assert more < listed < less and listed == pytest.approx(270)
 
 
 def test_the_planned_rate_is_one_that_the_worst_error_leaves() -> None:

@@ -142,7 +142,7 @@ def test_each_column_of_the_sum_by_hand() -> None:
         assert rate == pytest.approx(
             (1 - fixed / 20) / (prompt + answer) * 1e3, rel=0.02
         )
-        bill = int(row["GPUs"]) * float(prices.HOURLY[key])
+        bill = int(row["GPUs"]) * float(by_hand.ONE_MONTH[key])
         assert float(row["$/hour"]) == pytest.approx(bill)
         over = recorded()["levers"]["p90 over mean"][key]
         assert agrees(row["over mean"], over)
@@ -166,7 +166,7 @@ def test_each_column_of_the_price_with_and_without_the_launches_of_prompts() -> 
             ("hidden, /s", "so GPUs", "so $"),
         ):
             assert int(row[gpus]) == ceil(day.HIGHEST / float(row[head])) + 1  # a spare
-            bill = int(row[gpus]) * float(levers.ONE_MONTH[key])
+            bill = int(row[gpus]) * float(by_hand.ONE_MONTH[key])
             assert float(row[usd]) == pytest.approx(bill)
     bills = [float(row["$/hour"]) for row in shown]
     assert bills == sorted(bills)

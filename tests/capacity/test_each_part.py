@@ -59,7 +59,7 @@ def test_every_counter_and_sentence_of_a_minute_is_that_of_its_run() -> None:
 
 
 def test_a_cell_of_two_minutes_has_their_arrivals_or_their_share_that_missed() -> None:
-    """Seen from the first on; blue in the lane of arrivals, the rest in the last."""
+    """Seen once they are over; blue in the lane of arrivals, the rest in the last."""
     inks = {what.split(":")[0]: ink for ink, what in step(BURST).legend.items()}
     arrived = [each.arrival_s for each in runs.burst()]
     for log, run in logs():
@@ -76,7 +76,8 @@ def test_a_cell_of_two_minutes_has_their_arrivals_or_their_share_that_missed() -
                          "late": 100 * late / here}[table]  # fmt: skip
                 assert (row["y"], row["ink"]) == (lane, ink)
                 assert float(row["text"]) == pytest.approx(whole, abs=0.51)
-                assert row["since"] == row["x"]
+                assert log.frames[row["since"]].at == row["x2"]
+                assert row["since"] == 0 or log.frames[row["since"] - 1].at < row["x2"]
         for at in range(minutes.LAST):
             end = min(at + 1, minutes.LAST - 1e-6)  # where the minute is read
             bars = [r for r in log.tables["runs"] if r["x"] <= end < r["x2"]]
@@ -218,13 +219,20 @@ def test_words_behind_a_bar_of_signals_are_its_share_and_its_gpu_hours() -> None
     beside = {
         text.xy: text.get_text() for text in panel.texts if "GPU-h" in text.get_text()
     }
+    (dashed,) = (line for line in panel.lines if line.get_linestyle() == "--")
+    allowed = 1 - triangle.LEVEL.share  # words stand behind the line of the promise
+    assert list(dashed.get_xdata()) == pytest.approx([allowed] * 2)
     kept = [runs.scaled_run(name, runs.SLOW_S).kept for name in names]
+    assert max(kept[:-1]) < 1 - allowed < kept[-1]
     assert kept == sorted(kept)
     assert len(beside) == len(panel.patches)
     for bar in panel.patches:
         middle = bar.get_y() + bar.get_height() / 2
-        (said,) = (text for (x, y), text in beside.items()
-                   if x == bar.get_width() and abs(y - middle) < 1e-6)  # fmt: skip
+        (said,) = (
+            text
+            for (x, y), text in beside.items()
+            if x == max(bar.get_width(), allowed) and abs(y - middle) < 1e-6
+        )
         run = runs.scaled_run(names[round(middle)],
                               inks[seen._name(bar.get_facecolor())])  # fmt: skip
         share, hours = numbers(said)

@@ -38,7 +38,7 @@ def test_two_gpus_are_each_the_cheapest_under_some_assumption() -> None:
                                   (False, "hidden", "so $/hour")):  # fmt: skip
             number, name = row[head].split()
             assert short(first[waits, off]) == name
-            price = hourly(first[waits, off], levers.ONE_MONTH)
+            price = hourly(first[waits, off], by_hand.ONE_MONTH)
             assert float(row[bill]) == pytest.approx(int(number) * price)
 
 
@@ -50,7 +50,7 @@ def test_the_month_of_the_price_turns_the_choice() -> None:
             for waits in (True, False)
             for off in margins.errors()
         )
-        for month in (levers.ONE_MONTH, HOURLY)
+        for month in (by_hand.ONE_MONTH, HOURLY)
     ]
     assert wins == [
         {"h100-sxm": 6, "b200-sxm": 2},
@@ -62,7 +62,7 @@ def test_gpus_are_compared_at_prices_of_one_month() -> None:
     """Those of the A100, the dearest of all deployments, are a month younger."""
     dates = {
         key: price.source.split(", ")[-1]
-        for key, price in levers.ONE_MONTH.items()
+        for key, price in by_hand.ONE_MONTH.items()
         if key != "a100-80-sxm"
     }
     assert len({*dates.values()}) == 1 and len(dates) == 3
@@ -80,7 +80,7 @@ def test_a_rent_is_the_fewest_gpus_that_carry_the_rate_and_the_spare(
         bare = each.gpus - spare
         assert (bare - 1) * each.per_s < RATE <= bare * each.per_s
         assert each.usd == pytest.approx(
-            each.gpus * hourly(each.device, levers.ONE_MONTH)
+            each.gpus * hourly(each.device, by_hand.ONE_MONTH)
         )
 
 
@@ -89,8 +89,9 @@ def test_a_small_error_takes_an_h100_away_and_turns_the_choice() -> None:
     six, first = found["h100-sxm"], levers.rents(RATE, waits=True)[0]
     turned = RATE / (six.gpus - 2)  # at this rate of each, one fewer is enough
     assert 1 < turned / six.per_s < 1.1
-    one = hourly("h100-sxm", levers.ONE_MONTH)
-    assert (six.gpus - 1) * one < first.usd < six.usd
+    one = hourly("h100-sxm", by_hand.ONE_MONTH)
+    assert (six.gpus - 1) * one < first.usd < six.usd < 1.03 * first.usd
+    assert six.gpus == margins.planned(six.per_s, 0.0).replicas  # the plan's
     hidden = levers.rents(RATE, waits=False)[0]
     assert hidden.usd == (six.gpus - 1) * one
 

@@ -29,6 +29,7 @@ from llmserve_lab.capacity.triangle import (
 from llmserve_lab.catalog.data.prices import HOURLY
 
 EVERY = [(m, d, load) for m in MODELS for d in DEVICES for load in LOADS]
+FLIGHT = "requests in flight, 35 a replica"
 RATE = goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s)
 
 
@@ -110,16 +111,21 @@ def test_a_stricter_share_never_raises_the_goodput() -> None:
     assert rates == sorted(rates, reverse=True) and rates[0] > rates[-1] > 0
 
 
-def test_no_signal_makes_up_for_a_slow_start() -> None:
-    slow = [runs.scaled_run(name).kept for name in runs.TARGETS]
+def test_in_a_burst_a_slow_start_breaks_the_promise_under_each_signal() -> None:
+    """At the targets shown; what always stands keeps it and costs less."""
+    slow = [runs.scaled_run(name) for name in runs.TARGETS]
     fast = [runs.scaled_run(name, runs.FAST_S).kept for name in runs.TARGETS]
-    assert max(slow) < 0.85 < 0.98 < max(fast)
+    assert max(each.kept for each in slow) < LEVEL.share - 0.05 < 0.98 < max(fast)
     assert runs.scaled_run("KV cache in use, 80%").kept < 0.1
+    best = max(slow, key=lambda each: each.kept)
+    stand = runs.scaled_run("none: 3 from the start")
+    assert stand.kept > 0.97 and stand.gpu_h < best.gpu_h
+    assert best.added() > 0 and best.kept == runs.scaled_run(FLIGHT).kept
 
 
 def test_on_a_smooth_day_the_slow_start_makes_few_late_at_less_cost() -> None:
-    (_, peak_h), _, (late, paid_h), _ = followed.outcomes()
-    assert late < 0.005 and paid_h < 0.85 * peak_h
+    (_, peak_h), (_, spared_h), (late, paid_h) = followed.outcomes()
+    assert late < 0.05 and paid_h < 0.85 * peak_h < 0.85 * spared_h
 
 
 def test_servers_measured_at_a_tpot_were_faster_than_the_engine() -> None:

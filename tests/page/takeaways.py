@@ -21,8 +21,9 @@ KEPT: dict[str, list[str]] = {
         "‘Beyond the’ ‘rises but’ ‘falls at’ past_rate past_kept",
         "‘with the’ ratio low_ratio",
         "day_high day_used ‘with the’ ‘with the’",
-        "‘No signal’ slow target ‘best one’ flight_missed ‘late with’ ‘with fast’ fast "
-        "flight_fast ‘slow start’ auto_late ‘late checked’",
+        "slow target ‘best one’ flight_missed ‘late with’ ‘with fast’ fast flight_fast "
+        "‘always stand’ fixed_missed ‘less cost’ ‘slow start’ auto_late ‘late in’ "
+        "‘worst half’",
     ],
     "continuous_batching": [
         "‘longest answer’ ‘with slots’ slots idle_many",

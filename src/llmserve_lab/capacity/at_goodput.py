@@ -10,7 +10,7 @@ from functools import cache
 from math import isinf
 from typing import Any
 
-from llmserve_lab.capacity import budget, day, headroom, runs, tables
+from llmserve_lab.capacity import budget, by_hand, day, headroom, runs, tables
 from llmserve_lab.capacity.autoscaling import TOLERANCE
 from llmserve_lab.capacity.level import Kept
 from llmserve_lab.capacity.record import recorded
@@ -201,7 +201,8 @@ def table() -> Table:
     columns = ("requests/s", *times, "in flight", "in time")
     caption = (
         "One H100 by rate of arrivals (usual requests; latency: arrival to last token; "
-        "TPOT: mean over requests, over tokens it is up to 2% shorter)"
+        "TPOT: mean over requests, over tokens it is up to 2% shorter, so that "
+        f"{by_hand.STEPS} · TPOT may exceed the latency)"
     )
     return Table(caption, columns, rows, band=tables.UNSEEN)
 

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from llmserve_lab.capacity.level import ServiceLevel
+from llmserve_lab.capacity.level import ServiceLevel, worst_late
 from llmserve_lab.capacity.trace import MINUTE_S, Requests, some
 from llmserve_lab.checks import at_least, one_of, positive, whole
 from llmserve_lab.engine import Pool, Report, Request, Routing
@@ -247,6 +247,10 @@ class ScaledRun:
     def kept(self, level: ServiceLevel) -> float:
         """Share of the requests that kept both targets."""
         return level.kept(self.report).both
+
+    def worst_late(self, level: ServiceLevel) -> float:
+        """Share of late requests in the worst half hour."""
+        return worst_late(self.report.arrival_s, self.missed_by_minute(level))
 
     def missed_by_minute(self, level: ServiceLevel) -> np.ndarray:
         """Requests that missed a target, by the minute in which they arrived."""

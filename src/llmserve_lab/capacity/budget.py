@@ -1,6 +1,7 @@
 """A smaller token budget: what it would change of the page's goodputs and its plan.
 
-Iterations of few rows replay their launches, which the page's budget does not.
+Iterations without a prompt replay their launches under either budget and cost the same.
+Those with a prompt have few enough rows to replay them under the smaller budget alone.
 """
 
 from __future__ import annotations

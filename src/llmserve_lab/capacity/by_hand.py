@@ -12,6 +12,7 @@ requests in time, leave less. ``parts`` says how the times follow from a datashe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from llmserve_lab import running_example
@@ -22,7 +23,10 @@ from llmserve_lab.capacity.group import BLOCK
 from llmserve_lab.capacity.measured import real
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.tables import UNSEEN, short
+from llmserve_lab.capacity.trace import azure_hour, mean_lengths
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, goodput, points
+from llmserve_lab.catalog import Cited
+from llmserve_lab.catalog.data.prices import H100_OCTOBER, HOURLY
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.checks import positive
 from llmserve_lab.engine import IterationCost, IterationLoad
@@ -31,9 +35,19 @@ from llmserve_lab.running_example import ANSWER, PROMPT
 from llmserve_lab.validation.room import library_bytes, requests_that_fit, slot_bytes
 
 ANSWERS = 40  # of the step whose times are taken
-ALONE = IterationLoad.of(chunk=1, context=PROMPT + ANSWER // 2).times(ANSWERS)
-SHARED = ALONE.plus(IterationLoad.of(chunk=PROMPT))
 STEPS = ANSWER - 1  # that a request decodes in
+
+
+def answers_alone(prompt: int = PROMPT, answer: int = ANSWER) -> IterationLoad:
+    """A step of answers, each at half of its length on average."""
+    context = prompt + answer // 2
+    return IterationLoad.of(chunk=1, context=context).times(ANSWERS)
+
+
+ALONE = answers_alone()
+SHARED = ALONE.plus(IterationLoad.of(chunk=PROMPT))
+# Prices of one month: an H100's is known for a later one, a B200's is not.
+ONE_MONTH: Mapping[str, Cited] = {**HOURLY, "h100-sxm": H100_OCTOBER}
 
 
 @dataclass(frozen=True)
@@ -72,12 +86,25 @@ def times_of(device: str) -> RequestTimes:
     return priced(device, pools.cost_of(device))
 
 
-def priced(device: str, cost: IterationCost) -> RequestTimes:
+def priced(
+    device: str, cost: IterationCost, prompt: int = PROMPT, answer: int = ANSWER
+) -> RequestTimes:
     """The same three times, of iterations that cost so much."""
     fixed_s = cost.overhead_s + cost.weights_s
-    alone_s, shared_s = cost.seconds(ALONE), cost.seconds(SHARED)
+    alone = answers_alone(prompt, answer)
+    alone_s = cost.seconds(alone)
+    shared_s = cost.seconds(alone.plus(IterationLoad.of(chunk=prompt)))
     each_s = (alone_s - fixed_s) / ANSWERS
-    return RequestTimes(device, fixed_s, shared_s - alone_s, STEPS * each_s)
+    return RequestTimes(device, fixed_s, shared_s - alone_s, (answer - 1) * each_s)
+
+
+def recorded_rate(device: str = pools.H100) -> float:
+    """The sum for requests as long as the recorded ones on average, p90 as usual's.
+
+    Neither bursts nor the spread of the lengths are in it.
+    """
+    prompt, answer = map(round, mean_lengths(azure_hour()))
+    return p90_rate(priced(device, pools.cost_of(device), prompt, answer))
 
 
 def room(device: str) -> int:
@@ -123,7 +150,7 @@ def table(rate: float) -> Table:
     for device in DEVICES:
         one = times_of(device)
         many = int(f.N_REPLICAS(peak_rate=rate, replica_rate=p90_rate(one)))
-        found.append((many * hourly(device), many, one))
+        found.append((many * hourly(device, ONE_MONTH), many, one))
     rows = [
         (
             short(one.device),
@@ -143,6 +170,6 @@ def table(rate: float) -> Table:
     caption = (
         f"By hand for {rate:.0f} requests/s, cheapest first: times; requests/s of one "
         "GPU if the mean TPOT keeps the target, and if its p90 does; beside it the "
-        "simulated goodput; GPUs and price by the p90"
+        "simulated goodput; GPUs by the p90, at October's prices"
     )
     return Table(caption, columns, rows, band=UNSEEN)

@@ -68,10 +68,15 @@ class Group:
         return BLOCK * self.cost.kv_bytes_per_token * self.cost.kv_copies
 
     @property
+    def working_bytes(self) -> float:
+        """Working space on all GPUs, with a slot on each for all requests that fit."""
+        slots = max(1, self.fits)
+        return self.tp * working_bytes(slots, vocab=self.vocab, n_gpus=self.tp)
+
+    @property
     def room_bytes(self) -> float:
-        """What is left for the cache beside the working space for those that fit."""
-        working = working_bytes(max(1, self.fits), vocab=self.vocab, n_gpus=self.tp)
-        return max(0.0, self.left_bytes - working) * self.tp
+        """What is left for the cache beside the weights and the working space."""
+        return max(0.0, self.left_bytes * self.tp - self.working_bytes)
 
     @property
     def blocks(self) -> int:
@@ -218,6 +223,14 @@ class Group:
         if self.best is None or self.asked.rate is None:
             return self.best
         return self.at_rate(self.asked.rate / self.replicas)
+
+    @property
+    def queued(self) -> Operating | None:
+        """``planned``, if only the prompts before it make a request wait.
+
+        None where memory is the limit: there it waits for room, which is not counted.
+        """
+        return None if self.limit == "memory" else self.planned
 
     @property
     def gpu_rate(self) -> float:

@@ -1,6 +1,7 @@
 """Service level: two latency targets, and the share of requests that has to keep both.
 
-Requests per second that keep it are the goodput, as DistServe defines it.
+Requests per second that keep it are the goodput, as DistServe defines it. The share is
+promised of each half hour by the clock: a day has many, and the worst of them counts.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import Literal
 
 import numpy as np
 
+from llmserve_lab.capacity.trace import MINUTE_S
 from llmserve_lab.checks import positive
 from llmserve_lab.engine import Report
 from llmserve_lab.engine.metrics.percentile import percentile
 
 Target = Literal["ttft", "tpot"]
 NINE_IN_TEN = 0.9
+PROMISED_S = 1800.0  # of which the share is promised, one after the other
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,21 @@ class Kept:
     def binds(self) -> Target:
         """The target that fewer requests kept."""
         return "ttft" if self.ttft < self.tpot else "tpot"
+
+
+def worst_late(arrival_s: np.ndarray, missed: np.ndarray) -> float:
+    """Largest share of late requests in a half hour; ``missed`` by minute of arrival.
+
+    Raises:
+        ValueError: there are no requests.
+    """
+    if not len(arrival_s):
+        raise ValueError("arrival_s must hold at least 1 request, got none")
+    minutes = (arrival_s // MINUTE_S).astype(int)
+    come = np.bincount(minutes, minlength=len(missed))
+    begin = np.arange(0, len(come), int(PROMISED_S / MINUTE_S))
+    all_of_it, late = (np.add.reduceat(each, begin) for each in (come, missed))
+    return float((late[all_of_it > 0] / all_of_it[all_of_it > 0]).max())
 
 
 def _steps(report: Report) -> np.ndarray:

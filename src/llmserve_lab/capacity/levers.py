@@ -13,7 +13,7 @@ from typing import Any
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity import datasheet, margins
-from llmserve_lab.capacity.by_hand import RequestTimes, p90_rate
+from llmserve_lab.capacity.by_hand import ONE_MONTH, RequestTimes, p90_rate
 from llmserve_lab.capacity.demand import ServerDemand
 from llmserve_lab.capacity.deployment import Prices, hourly
 from llmserve_lab.capacity.measured import real
@@ -23,13 +23,10 @@ from llmserve_lab.capacity.runs import most_of_the_trace
 from llmserve_lab.capacity.sweep import LONG_S, crossing
 from llmserve_lab.capacity.tables import UNSEEN, short
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, ROWS, pool, served
-from llmserve_lab.catalog.data.prices import H100_OCTOBER, HOURLY
 from llmserve_lab.checks import at_least, positive
 from llmserve_lab.engine import Chunked, Pool
 from llmserve_lab.page.table import Table
 
-# Prices of one month: an H100's is known for a later one, a B200's is not.
-ONE_MONTH = {**HOURLY, "h100-sxm": H100_OCTOBER}
 EIGHT, CACHED = "fp8", 0.5
 OVER = "p90 over mean"
 

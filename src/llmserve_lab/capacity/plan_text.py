@@ -29,6 +29,7 @@ LIMITS: dict[Limit, str] = {
 ERROR = "error of "
 NOTES = (
     "Promises are on means; nine in ten requests keep them only at a lower rate.",
+    "Working space: for as many slots (--max-num-seqs) as requests fit.",
     "A step reads at most one prompt, whole. {}",
     "Errors: predicted / measured - 1, of nine in ten runs like this one.",
 )
@@ -77,9 +78,14 @@ def sentence(found: SizingPlan) -> str:
         rate = f"{plain(best.gpu_rate)} requests/s a GPU"
         return f"By means: servers of {each}, {rate}, the most of all; {bound}."
     servers = f"{counted(best.replicas)} of {each}"
+    full = (
+        " Requests wait for room in memory there, which means do not count: simulate."
+        if best.queued is None
+        else ""
+    )
     return (
         f"By means: {servers} for {plain(asked.rate)} requests/s; they carry up to "
-        f"{plain(best.carried)}, {bound}."
+        f"{plain(best.carried)}, {bound}.{full}"
     )
 
 
@@ -130,13 +136,14 @@ def _promise(asked: ServerDemand) -> str:
 
 def _column(found: SizingPlan, group: Group) -> dict[str, str]:
     """What a size of group shows, by the name of its row."""
-    best, planned = group.best, group.planned
+    best, planned, queued = group.best, group.planned, group.queued
 
     def of(at: Operating | None, shown: Callable[[Operating], str]) -> str:
         return "-" if at is None else shown(at)
 
     rows = {
         "weights": si(group.weight_bytes, "byte"),
+        "working space": si(group.working_bytes, "byte"),
         "room for cache": si(group.room_bytes, "byte"),
         "requests that fit": f"{group.fits:,}",
         "TTFT alone": si(group.alone_ttft_s, "s"),
@@ -156,8 +163,8 @@ def _column(found: SizingPlan, group: Group) -> dict[str, str]:
             "GPUs": f"{group.gpus}" if best else "-",
         }
     return rows | {
-        "mean wait": of(planned, lambda at: si(at.wait_s, "s")),
-        "TTFT with the wait": of(planned, lambda at: si(at.ttft_s, "s")),
+        "mean wait": of(queued, lambda at: si(at.wait_s, "s")),
+        "TTFT with the wait": of(queued, lambda at: si(at.ttft_s, "s")),
         f"{ERROR}TTFT with the wait": _band(group.ttft_band) if best else "-",
         "TPOT": of(planned, lambda at: si(at.tpot_s, "s")),
         f"{ERROR}TPOT": _band(group.tpot_band) if best else "-",
@@ -187,12 +194,14 @@ def _band(errors: Band | Unmeasured) -> str:
 def _data(group: Group) -> dict[str, Any]:
     """One size of group as plain data."""
     best, planned = group.best, group.planned
+    waits = {} if group.queued else dict.fromkeys(("wait_s", "ttft_s"))
     bands = {"alone_ttft": group.alone_band("ttft"), "ttft": group.ttft_band}
     bands |= {"alone_tpot": group.alone_band("tpot"), "tpot": group.tpot_band}
     bands["rate"] = group.rate_band
     return {
         "tp": group.tp,
         "weight_bytes": group.weight_bytes,
+        "working_bytes": group.working_bytes,
         "room_bytes": group.room_bytes,
         "requests_that_fit": group.fits,
         "alone_ttft_s": group.alone_ttft_s,
@@ -203,6 +212,6 @@ def _data(group: Group) -> dict[str, Any]:
         "servers": group.replicas if best else 0,
         "gpus": group.gpus if best else 0,
         "servers_if_the_rate_errs": group.replicas_within,
-        "at_the_rate": vars(planned) if planned else None,
+        "at_the_rate": vars(planned) | waits if planned else None,
         "bands": {name: each.record() for name, each in bands.items()},
     }

@@ -65,8 +65,8 @@ def hidden() -> IterationCost:
 def priced(budget: int) -> IterationCost:
     """The machine under a token budget, by the page's rule.
 
-    Launches are replayed if no iteration has more rows than are recorded, and are each
-    made by themselves otherwise.
+    Iterations without a prompt replay their launches under any budget. With a prompt
+    they do so if none has more rows than are recorded, and else make each by itself.
     """
     return replayed() if budget <= GRAPH_ROWS else cost()
 

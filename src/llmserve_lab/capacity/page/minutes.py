@@ -103,13 +103,13 @@ def _said(at: int, arrived: list[int], run: Stored) -> str:
 
 
 def _rate(at: int, arrived: list[int]) -> Row:
-    """Two minutes of arrivals, seen from the first one on."""
+    """Two minutes of arrivals, seen once they are over."""
     both = arrived[at : min(at + 2, LAST)]
     rate = sum(both) / (len(both) * WINDOW_S)
     faint = 0.6 + 0.4 * min(1.0, rate / HIGH)
     end = at + len(both)
     cell = _cell(at, end, ARRIVE, "compute", f"{rate:.0f}")
-    return cell | {"faint": round(faint, 2), "since": at}
+    return cell | {"faint": round(faint, 2), "since": end - 1}
 
 
 def _missed(at: int, run: Stored, arrived: list[int]) -> Row:
@@ -117,7 +117,7 @@ def _missed(at: int, run: Stored, arrived: list[int]) -> Row:
     end = min(at + 2, LAST)
     share = sum(run.missed[at:end]) / sum(arrived[at:end])
     row = _cell(at, end, MISS, "other", f"{100 * share:.0f}")
-    return row | {"faint": round(0.6 + 0.4 * share, 2), "since": at}
+    return row | {"faint": round(0.6 + 0.4 * share, 2), "since": end - 1}
 
 
 def _runs(run: Stored) -> list[Row]:

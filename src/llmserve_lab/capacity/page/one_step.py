@@ -24,11 +24,12 @@ def stretches() -> tuple[StepPart, ...]:
     fixed, prompt, _ = datasheet.parts()
     times = by_hand.times_of(pools.H100)
     answers_s = by_hand.ANSWERS * times.answer_s / by_hand.STEPS
+    unhidden_s = prompt.arithmetic_s + prompt.memory_s  # the latter is time saved
     return (
         StepPart("weights", fixed.memory_s, BLUE),
         StepPart("CPU", fixed.cpu_s, GREY),
         StepPart(f"{by_hand.ANSWERS} answers", answers_s, GREEN),
-        StepPart("prompt: arithmetic", prompt.arithmetic_s + prompt.memory_s, GOLD),
+        StepPart("prompt, less hidden", unhidden_s, GOLD),
         StepPart("CPU", prompt.cpu_s, GREY),
     )
 
