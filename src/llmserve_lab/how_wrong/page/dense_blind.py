@@ -64,12 +64,13 @@ def dense() -> Table:
     rows = [*lines, _line("all", ALL), _line("those with a band", WITH_BAND)]
     return Table(
         "Mean error of the time of an answer, dense models, predicted blind",
-        ("runs", "number", "book", "datasheet", "one factor"),
+        ("runs", "number", "book", "datasheet", "scaled"),
         rows,
         notes=(
             "H100: LLM-Inference-Bench, batches of 1 to 64 requests. A100 and H20: "
             "Qwen’s pages on speed, one request at a time. All times of book and "
-            "datasheet are too short. In brackets: servers drawn, 95 %.",
+            "datasheet are too short. Scaled: the datasheet times one factor. In "
+            "brackets: servers drawn, 95 %.",
         ),
     )
 
