@@ -12,8 +12,9 @@ What is compared is the time of an answer over its tokens, the share of the prom
 included: clients over output tokens/s. The time of the client is left out: batches
 ran in the engine's own process, and the pages' answers have 2,048 tokens. Beside the
 book stand the datasheet alone, and the datasheet times one factor, the median of
-measured over predicted of the 968 rows. The goal is judged on the runs for which the book gives a band; the others,
-with small models, one request at a time or other GPUs, are scored apart.
+measured over predicted of the 968 rows. The goal is judged on the runs for which the
+book gives a band; the others, with small models, one request at a time or other GPUs,
+are scored apart.
 """
 
 from __future__ import annotations
