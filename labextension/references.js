@@ -115,6 +115,8 @@ window.llmserveReferences = {
 "keys": [
 "aiconfigurator2026",
 "inferencex2026",
+"chittyvenkata2024",
+"qwen2025",
 "barber2021jackknife"
 ]
 },
@@ -333,6 +335,8 @@ window.llmserveReferences = {
 "dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
 "flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, hopper/flash\\_prepare\\_scheduler\\.cu, csrc/flash\\_attn, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
 "dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
+"chittyvenkata2024": "Krishna Teja Chitty\\-Venkata, Siddhisanket Raskar, Bharat Kale, Farah Ferdaus, Aditya Tanikanti, Ken Raffenetti, Valerie Taylor, Murali Emani, and Venkatram Vishwanath\\. LLM\\-Inference\\-Bench: inference benchmarking of large language models on AI accelerators\\. arXiv:2411\\.00136, 2024\\.",
+"qwen2025": "Qwen Team\\. Speed benchmark, in the documentation of qwen2, qwen2\\.5 and qwen3\\. github\\.com/QwenLM, 2025\\.",
 "barber2021jackknife": "Rina Foygel Barber, Emmanuel J\\. Cand\u00e8s, Aaditya Ramdas, and Ryan J\\. Tibshirani\\. Predictive inference with the jackknife\\+\\. *The Annals of Statistics*, 49\\(1\\):486\u2013507, 2021\\.",
 "zheng2024sglang": "Lianmin Zheng, Liangsheng Yin, Zhiqiang Xie, and others\\. SGLang: efficient execution of structured language model programs\\. In *NeurIPS*\\. 2024\\.",
 "llmd2026routing": "The llm\\-d authors\\. Prefix\\-cache aware routing\\. documentation of llm\\-d, 2026\\. URL: [https://llm\\-d\\.ai/docs/architecture/advanced/kv\\-management/prefix\\-cache\\-aware\\-routing](https://llm-d.ai/docs/architecture/advanced/kv-management/prefix-cache-aware-routing)\\.",

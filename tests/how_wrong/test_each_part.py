@@ -23,6 +23,7 @@ from llmserve_lab.how_wrong.page import (
 )
 from llmserve_lab.how_wrong.record import record, row_errors, validated
 from llmserve_lab.validation import achieved, dense_rows
+from llmserve_lab.validation.dense_trial import trial_record
 from tests.each import alive, live, numbers, rows, step
 from tests.how_wrong.anew import KINDS, errors, first, mean
 from tests.page import drawn, seen
@@ -104,6 +105,9 @@ BLIND: dict[str, Callable[[], float]] = {
     "one GPU, decode steps": lambda: alone("decode"),
     "mixtures, best trial": lambda: min(expert_tables.span()),
     "mixtures, worst trial": lambda: max(expert_tables.span()),
+    "dense models": lambda: round(
+        fmean(abs(each) for each in trial_record()["errors"]["book"]), 5
+    ),
     "one GPU, whole prompts": lambda: alone("prompt"),
 }
 

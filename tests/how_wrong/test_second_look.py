@@ -135,12 +135,6 @@ def test_an_iteration_by_hand_carries_what_the_simulator_counts() -> None:
     assert cached == pytest.approx(found.kv_tokens, rel=0.02)
 
 
-def test_with_few_clients_the_first_token_is_predicted_too_long() -> None:
-    """What a logarithmic axis hides, where nothing waits for the cache."""
-    found = [made / row.ttft_s - 1 for row, made, _ in full_cache()]
-    assert min(found[:3]) > 0.25 > max(map(abs, found[3:]))
-
-
 def answers_by_tpot() -> tuple[float, float]:
     """Seconds of a mean answer on the fullest server at its largest load, by TPOT.
 

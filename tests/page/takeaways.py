@@ -83,11 +83,14 @@ KEPT: dict[str, list[str]] = {
         "short decode_of_step ‘fewer bytes’",
     ],
     "how_wrong": [
-        "‘With one’ tpot second_blind fourth_blind",
+        (
+            "‘With one’ tpot dense_blind ‘always too’ ‘short and’ second_blind "
+            "fourth_blind"
+        ),
         "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
         "‘worse than’ ttft",
         "‘within one’ full_ttft",
-        "‘not made’ single_least single_most held_least held_most",
+        "‘not made’ single_least single_most held_least held_most dense_held",
     ],
     "kv_memory": [
         "kappa_kib tokens share ‘with up’ uncrossed",

@@ -47,6 +47,9 @@ SHA256: Mapping[str, str] = MappingProxyType(
         "fifth_rows.csv": (
             "027cce4c2771897e98a7397fc3cb51906fb7fe577036edf95e4133b702b6e15e"
         ),
+        "dense_trial_rows.csv": (
+            "5bfdac4b3373881c68ce5a19c8654170454e599dc99608c2236bdfef7c9c1cee"
+        ),
     }
 )
 # Llama-3.1-70B is Llama-3-70B in shape, and 3.1-8B is 3-8B.

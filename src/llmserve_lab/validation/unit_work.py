@@ -82,7 +82,7 @@ def weight_bytes(row: OnDevices) -> float:
     """Bytes of the weights that a group reads; scales of 4-bit numbers included."""
     model = row.shape
     table = model.vocab * model.d_model
-    inner = model.params_total - 2 * table
+    inner = model.params_read - table  # a tied head is the embedding, read as a head
     each = bytes_per_weight(row.precision)
     return float(f.WEIGHT_BYTES(bytes_weight=each, params_read=inner)) + (
         table * BYTES_16
