@@ -223,6 +223,7 @@ def test_every_letter_of_a_formula_is_recognised_and_no_other(formula: Formula) 
         ("\\overline{B} = n", {"n_rows"}),
         ("n \\\\[4pt] B", {"n_rows", "batch"}),
         ("\\begin{aligned}B &= 2\\end{aligned}", {"batch"}),
+        (r"\bar u - \hat{B}", set()),  # with an accent, braces or none
     ],
 )
 def test_a_letter_is_one_of_ours_only_where_it_stands_alone(

@@ -98,6 +98,7 @@ LEVELS: dict[tuple[str, int], Callable[[Any], set[Level]]] = {
     ("afd.pictures.over_targets", 1): lambda _: {("level", 0.0), ("upright", 44.0)},
     ("capacity.stills.hour", 0): hour,
     ("capacity.stills.kept", 0): kept,
+    ("capacity.stills.signals", 0): lambda _: {("upright", 0.1)},  # nine in ten
     ("capacity.stills.whole_day", 0): peak,
     ("continuous_batching.stills.budgets", 0): lambda _: {("level", 100.0)},  # ms
     ("flash_attention.pictures.rooms", 0): lambda _: {("upright", 227.0)},  # shared
@@ -113,7 +114,7 @@ CALL = re.compile(r"\.ax[hv]line\(")
 # Calls in a chapter's drawings, so that a new line is read here, too.
 CALLS = {
     "afd.pictures": 3,
-    "capacity.stills": 4,
+    "capacity.stills": 5,
     "continuous_batching.stills": 1,
     "flash_attention.pictures": 1,
     "how_wrong.pictures": 2,  # one of them takes long; a test of the chapter reads it

@@ -202,7 +202,7 @@ LOOKS: dict[str, tuple[Said, ...]] = {
 }
 # Looks of one kind of mark only, or of lines that a test of the chapter tells apart.
 OTHERS = {
-    "capacity": 2,
+    "capacity": 1,
     "continuous_batching": 2,
     "deepseek_twin": 4,  # tests/deepseek/test_scattered.py
     "flash_attention": 2,

@@ -22,6 +22,7 @@ NAMES = ("class", "cssId", "begin", "end")
 ACCENTS = ("overline", "hat", "tilde", "bar")  # with one, it is another letter
 # A line may end with the room below it: \\[4pt].
 COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|\\(?:\[[^\]]*\])?|.)", re.DOTALL)
+BARE = re.compile(r"\s*(?:\\[A-Za-z]+|[^\s{\\])")  # what an accent without braces is on
 INLINE = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 PIECES = re.compile(r"(<script\b.*?</script>|<svg\b.*?</svg>|<[^>]*>)", re.DOTALL)
 
@@ -86,9 +87,10 @@ def _end(latex: str, at: int) -> int:
         return at + 1
     command = COMMAND.match(latex, at)
     end = command.end() if command else at + 1
-    if latex[at + 1 : end].rstrip("*") in (*WORDS, *NAMES, *ACCENTS):
-        return _closed(latex, end)
-    return end
+    word = latex[at + 1 : end].rstrip("*")
+    if word in ACCENTS and (bare := BARE.match(latex, end)):
+        return bare.end()
+    return _closed(latex, end) if word in (*WORDS, *NAMES, *ACCENTS) else end
 
 
 def _closed(latex: str, at: int) -> int:
