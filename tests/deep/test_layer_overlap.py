@@ -3,7 +3,7 @@
 import pytest
 
 from llmserve_lab.moe import serving
-from tests.moe.test_layer_time import check_overlap_never_takes_fewer
+from tests.moe.test_deadline import check_overlap_never_takes_fewer
 
 
 @pytest.mark.parametrize("ep", serving.GROUPS[1:])

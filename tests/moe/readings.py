@@ -10,7 +10,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "not to one": 8 * 7198 / 64 / 113,
         "one expert": 7198 / 32 / 64 / 113,
     },
-    "moe.least-ep": {"not shared out": 9 / 10, "Nothing is kept": 8 / 10},
+    "moe.least-ep": {"not shared out": 10 / 11, "Nothing is kept": 9 / 11},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -36,7 +36,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "moe.sending": ("to a combine", "besides", "does the combine take"),
     "moe.ridge": ("Each GPU decodes 64", "How many GPUs must share"),
-    "moe.least-ep": ("keep 30 GB", "fewest GPUs that hold", "experts shared out"),
+    "moe.least-ep": ("keep 25 GB", "fewest GPUs that hold", "experts shared out"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

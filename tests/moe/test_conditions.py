@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from llmserve_lab.moe import exchange_time, layer_time, serving
+from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL
+from llmserve_lab.moe import deadline, exchange_time, layer_time, serving
 from llmserve_lab.moe.page import overlap
 
 
@@ -19,12 +21,38 @@ def test_joined_by_nvlink_a_group_sends_all_but_its_own_copies_over_it() -> None
 
 
 def test_the_large_group_stays_ahead_whatever_the_constant_and_the_overlap() -> None:
-    for way in (layer_time.half_start_s, layer_time.double_start_s):
-        small, large = (layer_time.promised_rows(way, g) for g in (16, 64))
-        assert large > 2 * small
-    due_s = layer_time.PROMISED_S / overlap.late()
-    assert layer_time.promised_rows(layer_time.overlapped_s, 16, due_s) == 0
-    assert layer_time.promised_rows(layer_time.overlapped_s, 64, due_s) == 10
+    for way in (deadline.half_start_s, deadline.double_start_s, deadline.overlapped_s):
+        small, large = (deadline.promised_rows(way, g) for g in (16, 64))
+        assert large > 5 + 2 * small
+    due_s = deadline.PROMISED_S / overlap.late()
+    assert deadline.promised_rows(deadline.overlapped_s, 16, due_s) <= 1
+    assert deadline.promised_rows(deadline.overlapped_s, 64, due_s) == 29
+
+
+def test_two_numbers_fit_the_transfers_no_worse_than_one() -> None:
+    """Shares and remainders are tried on a grid; the best is near the one found."""
+    runs = [
+        (
+            exchange_time.seconds(w, run.ep, start_s=0.0),
+            exchange_time.measured_s(run, w),
+        )
+        for run in ALL_TO_ALL
+        for w in exchange_time.WAYS
+    ]
+
+    def loss(share: float, remainder: float) -> float:
+        return sum(((b / share + remainder) / took - 1) ** 2 for b, took in runs)
+
+    tried = [
+        (loss(share, micro / 1e6), share, micro)
+        for share in np.arange(0.8, 1.01, 0.005)
+        for micro in np.arange(20, 60, 0.5)
+    ]
+    least, share, micro = min(tried)
+    found, remainder = exchange_time.two_numbers()
+    assert found == pytest.approx(share, abs=0.006)
+    assert 1e6 * remainder == pytest.approx(micro, abs=0.6)
+    assert loss(found, remainder) <= least < loss(1.0, exchange_time.start_s())
 
 
 def test_ten_transfers_leave_alike_and_two_combines_more() -> None:

@@ -13,7 +13,13 @@ import pytest
 
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL, AllToAll
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.moe import exchange_time, hot_rank, layer_time, load_balancing
+from llmserve_lab.moe import (
+    exchange_time,
+    hot_rank,
+    kernel_time,
+    layer_time,
+    load_balancing,
+)
 from llmserve_lab.moe.models import DEEPSEEK, KIMI, LLAMA, QWEN, inventory
 from llmserve_lab.moe.page import questions
 from llmserve_lab.moe.serving import GPUS, setting
@@ -80,7 +86,12 @@ def test_each_column_of_a_layer_s_time() -> None:
     def rest(rows: int) -> float:
         return MICRO * layer_time.rest_s(rows)
 
+    def tenths(gpus: str) -> tuple[float, float]:
+        works = experts(gpus, half) + rest(half)
+        return round(works, 1), round(sends(gpus, half), 1)  # doubled as printed
+
     half = ROWS // 2
+    kernels = MICRO * 61 / 58 * 23 * kernel_time.kernel_s()
     columns = {
         "experts": lambda gpus: experts(gpus, ROWS),
         "rest": lambda gpus: rest(ROWS),
@@ -90,9 +101,14 @@ def test_each_column_of_a_layer_s_time() -> None:
         ),
         "half works": lambda gpus: experts(gpus, half) + rest(half),
         "half sends": lambda gpus: sends(gpus, half),
-        "overlapped": lambda gpus: (
-            2 * max(experts(gpus, half) + rest(half), sends(gpus, half))
+        "two halves": lambda gpus: 2 * max(tenths(gpus)),
+        "in sequence, kernels": lambda g: (
+            kernels
+            + sum(
+                round(each) for each in (experts(g, ROWS), rest(ROWS), sends(g, ROWS))
+            )
         ),
+        "two halves, kernels": lambda gpus: 2 * (max(tenths(gpus)) + kernels),
     }
     assert wrong(layer_time.rate_table(), columns) == []
 

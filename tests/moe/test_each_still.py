@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL
-from llmserve_lab.moe import exchange_time, layer_time, load_balancing
+from llmserve_lab.moe import (
+    deadline,
+    exchange_time,
+    kernel_time,
+    layer_time,
+    load_balancing,
+)
 from llmserve_lab.moe.page import overlap, playground, stills
 from llmserve_lab.moe.routing_sampler import popular
 from tests.page import drawn, seen
-from tests.page.cells import lines as table_lines
 from tests.page.cells import number, says
 from tests.page.plot import pictured
 from tests.page.stills import MADE_OF
@@ -24,88 +28,45 @@ def ink_of(text: Any) -> str:
     return str(seen._name(text.get_color()))
 
 
-def test_each_bar_of_a_layer_s_time() -> None:
-    """Named, as long as its number, after the one before; both panels of the table."""
-    table = {row["GPUs"]: row for row in table_lines(layer_time.rate_table())}
-    panels, said = pictured(overlap.timeline)
-    assert [p.get_title(loc="left") for p in panels] == ["16 GPUs", "32 GPUs"]
-    for panel in panels:
-        row = table[panel.get_title(loc="left").split()[0]]
-        lanes = {
-            t: label.get_text()
-            for t, label in zip(
-                panel.get_yticks(), panel.get_yticklabels(), strict=True
-            )
-        }
-        found: dict[str, list[tuple[float, float, str, Any]]] = {}
-        for bar in panel.patches:
-            lane = lanes[bar.get_y() + bar.get_height() / 2]
-            x, wide = bar.get_x(), bar.get_width()
-            (text,) = (
-                t.get_text()
-                for t in panel.texts
-                if x < t.get_position()[0] < x + wide
-                and abs(t.get_position()[1] - bar.get_y() - 0.45) < 0.1
-            )
-            found.setdefault(lane, []).append((x, wide, text, bar.get_facecolor()))
-        parts = found["in sequence"]
-        heads = ("experts", "rest", "sending")
-        for head, (_, wide, text, _) in zip(heads, parts, strict=True):
-            assert says(row[head], wide) and says(text.split()[-1], wide)
-            assert text.split()[0] in (head, row[head])
-        assert all(a[0] + a[1] == pytest.approx(b[0]) for a, b in pairwise(parts))
-        beat = max(float(row["half works"]), float(row["half sends"]))
-        for lane, head, words in (
-            ("halves: GPU", "half works", ("work on half 1", "work on half 2")),
-            ("halves: links", "half sends", ("send half 2", "send half 1")),
-        ):
-            for i, (x, wide, text, _) in enumerate(found[lane]):
-                assert x == pytest.approx(i * beat) and says(row[head], wide)
-                assert text == f"{words[i]}: {row[head]}"
-        assert found["halves: links"][0][3] == parts[2][3]  # sending has one colour
-        assert len({p[3] for p in parts}) == 3
-        ends = {t.get_text() for t in panel.texts if t.get_fontweight() == "bold"}
-        assert {row["in sequence"], f"{2 * beat:.0f}"} == ends
-    for gpus, row in table.items():
-        if f"on {gpus} GPUs" in said:
-            one, both = row["in sequence"], row["overlapped"]
-            told = f"on {gpus} GPUs {one} µs in sequence, {both} µs overlapped"
-            assert told in said
-
-
 def test_each_curve_of_the_deadlines_is_the_group_of_its_ink() -> None:
     """At a deadline a GPU writes as many tokens as requests that fit; dots say so."""
     (panel,), said = pictured(overlap.deadlines)
     inks = {t.get_text(): ink_of(t) for t in panel.texts}
     curves = drawn.lines(panel)
-    for gpus in (16, 64):
-        ink = inks[f"{gpus} GPUs"]
-        most = layer_time.promised_rows(layer_time.in_turn_s, float(gpus))
-        assert inks[f"{most} requests"] == ink
-        took = 58 * layer_time.in_turn_s(float(gpus), float(most))
-        again = 58 * layer_time.in_turn_s(float(gpus), float(most + 1))
-        assert took <= 25e-3 < again
+    fixed_s = kernel_time.kernels_s()
+
+    def token_s(gpus: float, requests: float) -> float:
+        return 58 * layer_time.in_turn_s(gpus, requests) + fixed_s
+
+    for gpus in (16.0, 64.0):
+        ink = inks[f"{gpus:.0f} GPUs"]
+        most = deadline.promised_rows(deadline.in_turn_s, gpus)
+        assert inks[f"{most} request{'s' * (most > 1)}"] == ink
+        assert token_s(gpus, float(most)) <= 30e-3 < token_s(gpus, float(most + 1))
         line, dot = sorted(curves[ink], key=len, reverse=True)
         ((due_ms, rate),) = dot
-        assert due_ms == 25 and rate == pytest.approx(1e3 * most / 25)
+        assert due_ms == 30 and rate == pytest.approx(1e3 * most / 30)
         at = dict(line)
-        assert at[25.0] * 25e-3 == pytest.approx(most, abs=1.01)
-        due = 58 * layer_time.in_turn_s(float(gpus), at[40.0] * 40e-3)
-        assert due == pytest.approx(40e-3, rel=0.01)
+        assert at[30.0] * 30e-3 == pytest.approx(most, abs=1.01)
+        due = token_s(gpus, at[48.0] * 48e-3)
+        assert due == pytest.approx(48e-3, rel=0.01)
+    small, large = (
+        dict(sorted(curves[inks[f"{g} GPUs"]], key=len)[-1]) for g in (16, 64)
+    )
+    assert small[25.0] == 0 and large[25.0] * 25e-3 == pytest.approx(12, abs=1)
+    assert small[48.0] == pytest.approx(large[48.0], rel=0.02)
     uprights = sorted(
         p[0][0]
         for each in curves.values()
         for p in each
         if p[0][0] == p[-1][0] and len(p) == 2
     )
-    assert uprights == [25, 40] and {"25 ms", "40 ms"} <= inks.keys()
+    assert uprights == [30, 48] and {"30 ms", "48 ms"} <= inks.keys()
     for text in panel.texts:
         if text.get_text().endswith(" ms"):
             assert 0 < float(text.get_text()[:-3]) - text.get_position()[0] < 1
-    small, large = (
-        layer_time.promised_rows(layer_time.in_turn_s, g) for g in (16.0, 64.0)
-    )
-    assert f"takes {small} requests in a group of 16 and {large} in one of 64" in said
+    few, many = (deadline.promised_rows(deadline.in_turn_s, g) for g in (16.0, 64.0))
+    assert f"takes {few} request in a group of 16 and {many} in one of 64" in said
 
 
 def test_each_panel_of_the_loads_is_the_placement_that_it_is_called() -> None:

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.moe import exchange_time, grouped_router, serving, token_time
+from llmserve_lab.moe import (
+    deadline,
+    exchange_time,
+    grouped_router,
+    kernel_time,
+    serving,
+    token_time,
+)
 from llmserve_lab.moe import layer_time as module
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.models import DEEPSEEK
@@ -33,55 +40,12 @@ def test_the_rest_is_read_tensor_by_tensor() -> None:
     assert module.rest_s(256.0) > 1.5 * module.rest_s(64.0)
 
 
-def test_halves_read_twice_and_hide_the_shorter_of_two() -> None:
-    for ep in serving.GROUPS[1:]:
-        for rows in (16.0, 128.0):
-            half = rows / 2
-            work = module.experts_s(ep, half) + module.rest_s(half)
-            sent = exchange_time.exchange_s(ep, half)
-            turn = module.in_turn_s(ep, rows)
-            found = module.overlapped_s(ep, rows)
-            assert found == pytest.approx(min(2 * max(work, sent), turn))
-    small = module.overlapped_s(16.0, 128.0) / module.in_turn_s(16.0, 128.0)
-    assert small == pytest.approx(1.0, abs=0.01)  # overlap gains nothing there
-
-
-@pytest.mark.long
-def test_a_promise_is_kept_up_to_the_printed_number() -> None:
-    for layer in (module.in_turn_s, module.overlapped_s):
-        for ep in serving.GROUPS[1:]:
-            most = module.promised_rows(layer, ep)
-            assert 0 < most < module.room(ep)
-            assert 58 * layer(ep, float(most)) <= 25e-3
-            assert 58 * layer(ep, most + 1.0) > 25e-3
-
-
-def test_a_large_group_pays_by_speed_and_not_by_throughput() -> None:
-    rates = [module.rate(module.in_turn_s, ep, 128.0) for ep in serving.GROUPS[1:]]
-    assert max(rates) / min(rates) < 1.08 and rates.index(max(rates)) < 2
-    kept = {
-        ep: module.promised_rows(module.in_turn_s, ep) for ep in (16.0, 64.0, 128.0)
-    }
-    assert kept[64.0] >= 4 * kept[16.0]
-    assert kept[128.0] < 1.1 * kept[64.0]
-
-
 def test_a_hot_gpu_costs_nothing_where_reading_stays_longer() -> None:
     for n_rows, printed in ((64.0, 1.0), (1024.0, 1.0), (8192.0, 1.7)):
         assert module.slower(8.0, n_rows, 0.1) == pytest.approx(printed, abs=0.05)
     assert module.slower(8.0, 1024.0, 0.0) == pytest.approx(1)
     equal = module.equal_layer_s(8.0, 64.0)["read"]  # the GPU that reads most
     assert equal == pytest.approx(30.5 * EXPERT / H200_BANDWIDTH, rel=0.01)
-
-
-def test_the_order_of_groups_turns_with_the_deadline() -> None:
-    """Small batches are faster on many GPUs, large ones on few."""
-    kept = [
-        [module.promised_rows(module.in_turn_s, ep, due) for ep in (16.0, 64.0)]
-        for due in (20e-3, 25e-3, 30e-3, 40e-3, 50e-3)
-    ]
-    assert [large > small for small, large in kept] == [True, True, True, False, False]
-    assert kept[3] == pytest.approx([130, 127], abs=1)
 
 
 def test_what_the_experts_save_is_lost_in_sending_at_a_hundred_and_twenty_five() -> (
@@ -104,14 +68,6 @@ def test_what_the_experts_save_is_lost_in_sending_at_a_hundred_and_twenty_five()
     for rows, saved, lost in ((128.0, 159, 165), (64.0, 167, 83)):  # as printed
         assert round(1e6 * module.saved_s(rows)) == saved
         assert round(1e6 * rows * module.sent_more_s()) == lost
-
-
-def test_the_larger_group_is_ahead_whatever_the_constant() -> None:
-    for layer in (module.half_start_s, module.in_turn_s, module.double_start_s):
-        small, large = (module.promised_rows(layer, ep) for ep in (16.0, 64.0))
-        assert large > 2 * small
-    more = module.double_start_s(16.0, 8.0) - module.in_turn_s(16.0, 8.0)
-    assert more == pytest.approx(2 * exchange_time.start_s())
 
 
 def test_the_hot_gpu_reads_what_is_drawn_to_it() -> None:
@@ -166,8 +122,14 @@ def test_a_larger_group_leaves_memory_for_longer_requests() -> None:
             room = module.cache_room(ep, tokens)
             memory = 0.9 * float(accelerator("h800-sxm").usable_bytes)
 
-            def taken(requests: int, each: int = cache, held: float = weights) -> float:
-                beside = working_bytes(requests, vocab=DEEPSEEK.vocab)
+            def taken(
+                requests: int,
+                each: int = cache,
+                held: float = weights,
+                group: float = ep,
+            ) -> float:
+                vocab, gpus = DEEPSEEK.vocab, int(group)
+                beside = working_bytes(requests, vocab=vocab, n_gpus=gpus)
                 return held + beside + requests * each
 
             assert taken(room) <= memory < taken(room + 1)
@@ -201,10 +163,17 @@ def test_the_table_closes_as_it_is_printed() -> None:
         whole = [each.experts, each.rest, each.sending]
         assert whole == pytest.approx(parts, abs=0.5)
         assert each.in_sequence == sum(whole)
-        halves = 2 * max(each.half_works, each.half_sends)
-        assert each.overlapped == min(round(halves), each.in_sequence)
-        exact = 1e6 * module.overlapped_s(each.ep, serving.ROWS)
-        assert each.overlapped == pytest.approx(exact, abs=0.6)  # rounded once
+        assert each.halves == pytest.approx(2 * max(each.half_works, each.half_sends))
+        kernels = 1e6 * kernel_time.layer_kernels_s()
+        assert each.kernels == pytest.approx(kernels, abs=0.05)
+        exact = 1e6 * sum(module.halves_s(each.ep, serving.ROWS)[:1])
+        assert each.half_works == pytest.approx(exact, abs=0.05)
+        turn, both = each.in_sequence + each.kernels, each.halves + 2 * each.kernels
+        assert (each.whole_in_sequence, each.whole_halves) == (round(turn), round(both))
+        exact = 1e6 * deadline.in_turn_s(each.ep, serving.ROWS) / 58
+        assert turn == pytest.approx(exact, abs=1.6)  # three parts are rounded
+        exact = 1e6 * deadline.halves_s(each.ep, serving.ROWS) / 58
+        assert both == pytest.approx(exact, abs=0.3)
 
 
 def test_the_layer_waits_for_the_gpu_that_reads_most() -> None:
@@ -263,32 +232,3 @@ def test_the_traced_gpu_that_waits_shows_a_longer_transfer() -> None:
     assert first[1] > late[1] and first[3] == late[3]
     for gpus in (late_experts, late_attention):
         assert gpus[0][-1][1] == gpus[1][-1][1]  # the layer ends on all at once
-
-
-def test_the_bars_of_a_layer_close() -> None:
-    for ep, total in ((16, 685), (32, 684)):
-        assert sum(overlap.layer_parts(ep).values()) == total
-
-
-@pytest.mark.long
-def test_a_published_decode_is_slower_than_the_model() -> None:
-    """128 requests a GPU, 18,598 tokens a second of a node; none drafted."""
-    took, said = token_time.profiled_s(), token_time.predicted_s()
-    assert took == pytest.approx(128 / (18_598 / 8))
-    assert said["overlapped"] < said["in turn"] < took
-    assert 1 - said["in turn"] / took == pytest.approx(0.08, abs=0.01)
-    assert 1 - said["overlapped"] / took == pytest.approx(0.36, abs=0.01)
-    for ep in (16.0, 64.0):
-        check_overlap_never_takes_fewer(ep)
-    over = [
-        [module.promised_rows(module.overlapped_s, ep, due) for ep in (16.0, 64.0)]
-        for due in (25e-3, 40e-3, 50e-3)
-    ]
-    assert [large > small for small, large in over] == [True, True, False]
-
-
-def check_overlap_never_takes_fewer(ep: float) -> None:
-    """Overlap is a choice; tests/deep asks for the groups of other sizes."""
-    for due in (25e-3, 40e-3, 50e-3):
-        in_turn = module.promised_rows(module.in_turn_s, ep, due)
-        assert module.promised_rows(module.overlapped_s, ep, due) >= in_turn

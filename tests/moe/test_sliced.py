@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.moe import exchange_time, sliced_server, token_time
+from llmserve_lab.moe import exchange_time, kernel_time, sliced_server, token_time
 from llmserve_lab.moe.models import DEEPSEEK
 from llmserve_lab.moe.routing_sampler import draw
 
@@ -95,8 +95,8 @@ def test_copies_of_all_caches_fill_the_server_six_times_sooner() -> None:
     assert 5.5 < sliced_server.shared_room(1200) / room < 6.5
 
 
-def test_gaps_are_a_kernel_s_time_for_each_of_a_layer_s_parts() -> None:
+def test_the_fixed_time_is_a_kernel_s_for_each_of_a_layer_s_parts() -> None:
     """Norms, projections, attention, router and experts, one by one, in eight bits."""
     grouped, mixture, latent, quantised = 5, 8, 6, 4
     count = 61 * (grouped + mixture + latent + quantised)
-    assert token_time.gaps_s() == pytest.approx(count * token_time.gap_s())
+    assert kernel_time.kernels_s() == pytest.approx(count * kernel_time.kernel_s())

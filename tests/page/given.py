@@ -64,7 +64,7 @@ def kimi() -> list[float]:
     """Routed experts and the rest in bytes, and of a GPU all and what is kept."""
     shape = catalog.model("kimi-k2")
     experts = 60 * 384 * 3 * 7168 * 2048
-    return [experts, shape.params_total - experts, 150e9, 30e9]
+    return [experts, shape.params_total - experts, 134e9, 25e9]
 
 
 def shape_of(model: Any) -> tuple[float, ...]:

@@ -20,7 +20,7 @@ from llmserve_lab.continuous_batching import tuning
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.decision import engine_known, planned
 from llmserve_lab.how_wrong.pairs import fullest
-from llmserve_lab.moe import exchange_time, layer_time, serving
+from llmserve_lab.moe import deadline, exchange_time
 from llmserve_lab.roofline import bare
 from llmserve_lab.roofline.page.measured_roof import servers_by_size
 from llmserve_lab.running_example import cost, setting
@@ -118,12 +118,6 @@ def ended_s() -> float:
     return float(run.report().finished_s.max())
 
 
-def layer_s(ep: int) -> float:
-    """A layer of a group, one part after another."""
-    parts = layer_time.experts_s(ep, serving.ROWS), layer_time.rest_s(serving.ROWS)
-    return sum(parts) + exchange_time.exchange_s(ep)
-
-
 def stage_s() -> float:
     sides = inputs.sides(timeline.GPU)
     return float(max(max(each.split_s, each.half_s) for each in sides))
@@ -175,8 +169,7 @@ AXES: dict[tuple[str, int, str], tuple[Read, Want]] = {
     ("kv_memory.stills.preemption", 1, "x"): (
         bars, lambda: max(burst(each).pause_s for each in BURSTS),
     ),
-    ("moe.overlap.deadlines", 0, "x"): (dots, lambda: layer_time.PROMISED_S),
-    ("moe.overlap.timeline", 1, "x"): (bars, lambda: layer_s(32)),
+    ("moe.overlap.deadlines", 0, "x"): (dots, lambda: deadline.PROMISED_S),
     ("moe.stills.exchange", 0, "y"): (
         dots, lambda: max(each.measured_s for each in exchange_time.compared()),
     ),

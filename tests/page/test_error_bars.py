@@ -20,7 +20,7 @@ from llmserve_lab.deepseek.evaluation.group_size import rate_with
 from llmserve_lab.deepseek.page import group
 from llmserve_lab.formula.band import Band
 from llmserve_lab.how_wrong.page.controls import QUARTER
-from llmserve_lab.moe import layer_time
+from llmserve_lab.moe import deadline
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.running_example import cost
@@ -124,10 +124,13 @@ def test_edges_of_a_deadline_are_the_slower_and_the_faster_start(still: str) -> 
     assert len(found) == len(inks) == 2
     for ink, edges in found:
         ep = float(inks[ink].split()[0])
-        for ms in (25.0, 40.0):
-            ways = layer_time.double_start_s, layer_time.half_start_s
+        for ms in (36.0, 48.0):
+            ways = deadline.double_start_s, deadline.half_start_s
             for rate, way in zip(edges[ms], ways, strict=True):
-                took_ms = 58e3 * way(ep, rate * ms / 1e3)
+                if rate * ms < 1e3:  # not even one request
+                    assert way(ep, 1.0) > ms / 1e3
+                    continue
+                took_ms = 1e3 * way(ep, rate * ms / 1e3)
                 assert took_ms == pytest.approx(ms, rel=0.01)
 
 

@@ -30,7 +30,7 @@ WHOLE = {
 }  # fmt: skip
 # Parts of a whole beside rows, or lanes, in which something else waits.
 PARTS = {
-    "afd.timeline.both_ways", "end_to_end.stills.waiting", "moe.overlap.timeline",
+    "afd.timeline.both_ways", "end_to_end.stills.waiting",
     "speculative.stills.timeline", "kv_memory.kinds.kept", "kv_memory.pictures.chain",
     "kv_memory.pictures.translation", "kv_memory.strips.reserved",
     "afd.pictures.looked_at", "parallelism.triangle.triangle",

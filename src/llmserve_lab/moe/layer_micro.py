@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LayerMicro:
-    """Parts of a layer on ``ep`` GPUs in whole µs, of a half batch in tenths."""
+    """Parts of a layer on ``ep`` GPUs in whole µs; of a half batch in tenths.
+
+    ``kernels`` is the fixed time of a layer's kernels, in tenths, too.
+    """
 
     ep: float
     experts: int
@@ -15,6 +18,7 @@ class LayerMicro:
     sending: int
     half_works: float
     half_sends: float
+    kernels: float
 
     @property
     def in_sequence(self) -> int:
@@ -22,7 +26,16 @@ class LayerMicro:
         return self.experts + self.rest + self.sending
 
     @property
-    def overlapped(self) -> int:
-        """Two halves, one of which works while the other is sent; or in sequence."""
-        halves = 2 * max(self.half_works, self.half_sends)
-        return min(round(halves), self.in_sequence)
+    def halves(self) -> float:
+        """Two halves, one of which works while the other is sent."""
+        return round(2 * max(self.half_works, self.half_sends), 1)
+
+    @property
+    def whole_in_sequence(self) -> int:
+        """In sequence, with the fixed time of all kernels."""
+        return round(self.in_sequence + self.kernels)
+
+    @property
+    def whole_halves(self) -> int:
+        """Two halves, with the fixed time of all kernels of each."""
+        return round(self.halves + 2 * self.kernels)

@@ -8,25 +8,23 @@ shares of the datasheet.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from math import comb
 
 import numpy as np
 
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.exchange_time import exchange_s, start_s
 from llmserve_lab.moe.grouped_router import busiest_reads
+from llmserve_lab.moe.kernel_time import layer_kernels_s
 from llmserve_lab.moe.layer_micro import LayerMicro
 from llmserve_lab.moe.models import DEEPSEEK
 from llmserve_lab.moe.serving import (
     CACHE_PRECISION,
     GPUS,
     GROUPS,
-    KEPT_BYTES,
     MOE_LAYERS,
     ROWS,
     SPEC,
@@ -34,6 +32,7 @@ from llmserve_lab.moe.serving import (
     layer_s,
     setting,
     stored,
+    taken_bytes,
 )
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT
@@ -41,11 +40,8 @@ from llmserve_lab.validation.room import requests_that_fit
 
 CONTEXT = PROMPT + ANSWER // 2  # cached tokens of a request, half way through
 LAYER = Unmeasured("a layer, of which only dispatch and combine were measured", True)
-PROMISED_S = 25e-3  # of a token, that a service might promise
-LATER_S = 40e-3  # a deadline at which the smallest group has caught up
 LONG_CONTEXTS = (1_200, 4_096, 32_768)  # tokens of a request
 NEARLY = 0.01  # of an expert: a GPU reads all that it holds
-LayerTime = Callable[[float, float], float]
 
 
 def rest_s(gpu_rows: float, context: float = CONTEXT, gpu: str = GPUS[0]) -> float:
@@ -91,26 +87,6 @@ def in_turn_s(
     return work + exchange_s(ep, gpu_rows) + more
 
 
-def half_start_s(ep: float, gpu_rows: float) -> float:
-    """As :func:`in_turn_s`, each transfer's constant halved."""
-    return in_turn_s(ep, gpu_rows, 0.5)
-
-
-def double_start_s(ep: float, gpu_rows: float) -> float:
-    """As :func:`in_turn_s`, each transfer's constant doubled."""
-    return in_turn_s(ep, gpu_rows, 2.0)
-
-
-def overlapped_s(ep: float, gpu_rows: float, context: float = CONTEXT) -> float:
-    """Seconds of a layer if two half-batches overlap wherever that is faster.
-
-    One half is sent while the other computes, and each reads its experts and the rest
-    anew. Where the two halves together take longer, the batch stays whole, in turn.
-    """
-    halves = 2 * max(halves_s(ep, gpu_rows, context))
-    return min(halves, in_turn_s(ep, gpu_rows, context=context))
-
-
 def halves_s(
     ep: float, gpu_rows: float, context: float = CONTEXT
 ) -> tuple[float, float]:
@@ -149,35 +125,15 @@ def rest_parts_s(
     return {name: each / MOE_LAYERS for name, each in whole.items()}
 
 
-def rate(layer: LayerTime, ep: float, gpu_rows: float) -> float:
-    """Tokens a second of one GPU, each of its requests writing one per iteration."""
-    return gpu_rows / (MOE_LAYERS * layer(ep, gpu_rows))
-
-
-def room(ep: float) -> int:
-    """Requests whose caches fit into what the chapter keeps for them on a GPU."""
-    return int(KEPT_BYTES / (kv_bytes() * (PROMPT + ANSWER)))
-
-
-@cache
-def promised_rows(layer: LayerTime, ep: float, deadline_s: float = PROMISED_S) -> int:
-    """Most requests of a GPU for which a token takes no longer than promised."""
-    fits = [
-        n
-        for n in range(1, room(ep) + 1)
-        if MOE_LAYERS * layer(ep, float(n)) <= deadline_s
-    ]
-    return max(fits, default=0)
-
-
 def layers_micro() -> tuple[LayerMicro, ...]:
     """A layer's parts by group size in µs, those of half a batch in tenths."""
     found = []
     for ep in GROUPS[1:]:
         parts = (experts_s(ep, ROWS), rest_s(ROWS), exchange_s(ep))
-        whole = [round(1e6 * each) for each in parts]
-        halves = [round(1e6 * each, 1) for each in halves_s(ep, ROWS)]
-        found.append(LayerMicro(ep, *whole, *halves))
+        experts, rest, sending = (round(1e6 * each) for each in parts)
+        tenths = (*halves_s(ep, ROWS), layer_kernels_s())
+        works, sends, kernels = (round(1e6 * each, 1) for each in tenths)
+        found.append(LayerMicro(ep, experts, rest, sending, works, sends, kernels))
     return tuple(found)
 
 
@@ -186,26 +142,36 @@ def rate_table() -> Table:
     rows = []
     for each in layers_micro():
         parts = (each.experts, each.rest, each.sending, each.in_sequence)
-        times = (*parts, each.half_works, each.half_sends, each.overlapped)
+        halves = (each.half_works, each.half_sends, each.halves)
+        times = (*parts, *halves, each.whole_in_sequence, each.whole_halves)
         rows.append((f"{each.ep:.0f}", *map(str, times)))
     columns = (
         *("GPUs", "experts", "rest", "sending", "in sequence"),
-        *("half works", "half sends", "overlapped"),
+        *("half works", "half sends", "two halves"),
+        *("in sequence, kernels", "two halves, kernels"),
     )
     title = f"An MoE layer in µs, {ROWS:.0f} tokens on each H800, computed"
     return Table(title, columns, rows, band=LAYER)
 
 
-def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
-    """Requests of so many tokens, a slot for each, that fit beside a GPU's weights."""
-    left, each = left_bytes(ep, gpu), kv_bytes() * tokens
-    return requests_that_fit(left, request_bytes=each, vocab=DEEPSEEK.vocab)
+def cache_room(
+    ep: float, tokens: float, gpu: str = GPUS[0], more_bytes: float = 0.0
+) -> int:
+    """Requests of so many tokens, a slot for each, that fit beside a GPU's weights.
+
+    ``more_bytes`` are what a GPU holds besides: replicas, say.
+    """
+    return requests_that_fit(
+        left_bytes(ep, gpu) - more_bytes,
+        request_bytes=kv_bytes() * tokens,
+        vocab=DEEPSEEK.vocab,
+        n_gpus=int(ep),
+    )
 
 
 def left_bytes(ep: float, gpu: str = GPUS[0]) -> float:
     """What an engine takes of a GPU, less weights; below zero if these do not fit."""
-    taken = float(setting(gpu)["hbm_bytes"]) * float(MEMORY_SHARE)
-    return taken - float(f.GPU_WEIGHT_BYTES.at(setting(gpu), ep=ep))
+    return taken_bytes(gpu) - float(f.GPU_WEIGHT_BYTES.at(setting(gpu), ep=ep))
 
 
 def cache_table() -> Table:
@@ -213,7 +179,7 @@ def cache_table() -> Table:
     rows = []
     for ep in (16.0, 64.0, 256.0):
         held = (f"{cache_room(ep, tokens)}" for tokens in LONG_CONTEXTS)
-        rows.append((f"{ep:.0f}", f"{left_bytes(ep) / 1e9:.0f} GB", *held))
+        rows.append((f"{ep:.0f}", f"{left_bytes(ep) / 1e9:.2f} GB", *held))
     columns = ("GPUs", "left by weights", *(f"of {n:,} tokens" for n in LONG_CONTEXTS))
     return Table("Memory left on an H800, and the requests it holds", columns, rows)
 

@@ -12,16 +12,18 @@ from typing import Any
 from llmserve_lab import running_example
 from llmserve_lab.catalog import LINKS, PRECISIONS, accelerator, link, machine
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL_ROWS
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEEPSEEK, moe_of, sizes_of
 from llmserve_lab.notation import bytes_act
+from llmserve_lab.validation.cache_blocks import working_space
 
 GPUS = ("h800-sxm", "h200-sxm")
 PRECISION, CACHE_PRECISION, ANSWER_PRECISION = "fp8", "bf16", "bf16"
 SPEC = moe_of(DEEPSEEK)
 MOE_LAYERS = DEEPSEEK.n_layers - SPEC.n_dense_layers
 ROWS = float(ALL_TO_ALL_ROWS)  # of a GPU in the published measurement
-KEPT_BYTES = 20e9  # of a GPU, for caches and working memory: the reader's to choose
+KEPT_BYTES = 15e9  # of a GPU, for caches: the reader's to choose
 GROUPS = tuple(2.0**i for i in range(3, 9))  # 8 to 256 GPUs: they divide the experts
 FAR = LINKS["infiniband-ndr"]
 SGLANG = """# SGLang, the same node
@@ -79,13 +81,24 @@ def kv_bytes() -> float:
     return DEEPSEEK.kv_bytes_per_token(PRECISIONS[CACHE_PRECISION].bytes_kv)
 
 
+def taken_bytes(gpu: str = GPUS[0]) -> float:
+    """What an engine takes of a GPU: a share of the memory that programs see."""
+    return float(accelerator(gpu).usable_bytes) * float(MEMORY_SHARE)
+
+
+def engine_bytes(gpu: str = GPUS[0]) -> float:
+    """What it has for weights and caches: the same, less its working space."""
+    return taken_bytes(gpu) - working_space()
+
+
 def least_ep(gpu: str, kept_bytes: float = KEPT_BYTES) -> int:
     """Fewest GPUs that hold the experts and divide them, so much memory kept on each.
 
     Raises:
         ValueError: what every GPU holds does not fit beside what is kept.
     """
-    known = f.LEAST_EP.given(setting(gpu), reserved_bytes=kept_bytes)
+    memory = {"engine_bytes": engine_bytes(gpu), "reserved_bytes": kept_bytes}
+    known = f.LEAST_EP.given(setting(gpu), memory)
     least = float(f.LEAST_EP(**known))
     return next(g for g in range(int(least), 257) if SPEC.n_experts % g == 0)
 
@@ -132,6 +145,6 @@ def watching() -> str:
         "    --enable-eplb \\\n"
         '    --eplb-config \'{"log_balancedness": true, '
         '"step_interval": 1000000000}\'\n'
-        "# SGLang 0.5, its balancer left off\n"
-        "    --enable-expert-distribution-metrics"
+        "# SGLang 0.5, its balancer left off; not in DeepEP mode auto\n"
+        "    --enable-expert-distribution-metrics --deepep-mode low_latency"
     )

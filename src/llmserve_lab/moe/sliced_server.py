@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cache
 
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.collectives import calibration
 from llmserve_lab.collectives.formulas import ALL_REDUCE_S, IN_SWITCH_S, ONE_SHOT_S
 from llmserve_lab.moe import formulas as f
@@ -23,10 +22,9 @@ from llmserve_lab.moe.serving import (
     kv_bytes,
     setting,
     stored,
+    taken_bytes,
 )
-from llmserve_lab.validation.kernel_form import layer_kernels
 from llmserve_lab.validation.room import requests_that_fit
-from llmserve_lab.validation.served import served_constants
 
 NODE = 8.0  # GPUs of one server
 SERVER_GPU = GPUS[1]
@@ -70,7 +68,7 @@ def token_s(
     """Parts of a token's time if every matrix is sliced, in seconds.
 
     Each part takes the longer of reading and computing. Every GPU reads all caches and
-    computes its eighth of the heads. Gaps between kernels are in none.
+    computes its eighth of the heads. The fixed time of kernels is in none.
     """
     known = setting(SERVER_GPU)
     bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
@@ -89,13 +87,16 @@ def token_s(
     }
 
 
+def left_bytes() -> float:
+    """What an engine takes of a GPU, less the weights that it holds."""
+    sliced = sum(stored().values()) - whole_bytes()
+    return taken_bytes(SERVER_GPU) - whole_bytes() - sliced / NODE
+
+
 def room(tokens: float) -> int:
     """Requests of so many tokens, a slot for each; each cache lies on every GPU."""
-    sliced = sum(stored().values()) - whole_bytes()
-    weights = whole_bytes() + sliced / NODE
-    left = float(setting(SERVER_GPU)["hbm_bytes"]) * float(MEMORY_SHARE) - weights
     return requests_that_fit(
-        left,
+        left_bytes(),
         request_bytes=kv_bytes() * tokens,
         vocab=DEEPSEEK.vocab,
         n_gpus=int(NODE),
@@ -105,18 +106,3 @@ def room(tokens: float) -> int:
 def shared_room(tokens: float) -> int:
     """The same with data-parallel attention: each cache lies on one GPU."""
     return int(NODE) * cache_room(NODE, tokens, SERVER_GPU)
-
-
-def gap_s() -> float:
-    """Seconds of a kernel beside its work, fitted to servers of mixtures."""
-    return served_constants().kernel_s
-
-
-def kernels() -> float:
-    """Kernels of a layer, without what sends."""
-    return layer_kernels(DEEPSEEK, precision="fp8", tp=1)
-
-
-def gaps_s() -> float:
-    """Seconds of all kernels of an iteration beside their work."""
-    return DEEPSEEK.n_layers * kernels() * gap_s()

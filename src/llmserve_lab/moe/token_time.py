@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS, DecodeRun
 from llmserve_lab.catalog.evidence.deployments import PROFILED_DECODE
-from llmserve_lab.moe import layer_time
+from llmserve_lab.moe import deadline, layer_time
 from llmserve_lab.moe.exchange_time import exchange_s, hot_exchange_s, start_s
 from llmserve_lab.moe.formulas import EXPERT_PARAMS
 from llmserve_lab.moe.grouped_router import busiest_reads
+from llmserve_lab.moe.kernel_time import kernel_s, kernels, kernels_s, layer_kernels_s
 from llmserve_lab.moe.serving import GPUS, MOE_LAYERS, setting
-from llmserve_lab.moe.sliced_server import gap_s, gaps_s, kernels
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.served import PART
 
@@ -20,10 +20,10 @@ __all__ = [
     "R1",
     "counted_error",
     "floor_s",
-    "gap_s",
-    "gaps_s",
     "hot_in_turn_s",
+    "kernel_s",
     "kernels",
+    "kernels_s",
     "measured_crowd",
     "opening_s",
     "predicted_crowd_s",
@@ -39,7 +39,7 @@ def opening_s(n_rows: int, context: float = layer_time.CONTEXT) -> dict[str, flo
     """Parts of a token's time on one server of eight H200, in seconds.
 
     The experts are those of the busiest GPU. With one request a single GPU has it.
-    Gaps between kernels are in none of the parts: see ``sliced_server.gaps_s``.
+    The fixed time of kernels is in none of the parts: see ``kernel_time``.
     """
     known, gpu = setting(GPUS[1]), GPUS[1]
     reached = float(known["hbm_bw"]) * float(known["eff_mem"])
@@ -87,7 +87,7 @@ def predicted_crowd_s() -> float:
     """The same by this chapter's model; caches half way through the answers."""
     run = measured_crowd()
     context = run.prompt_tokens + run.output_tokens / 2
-    return sum(opening_s(CROWD, context).values()) + gaps_s()
+    return sum(opening_s(CROWD, context).values()) + kernels_s()
 
 
 def profiled_s() -> float:
@@ -98,14 +98,21 @@ def profiled_s() -> float:
 
 
 def predicted_s() -> dict[str, float]:
-    """The same token by this chapter's model, in turn and overlapped."""
+    """The same token by this chapter's model, in sequence and in two halves.
+
+    "hidden" is the time of two halves if the fixed time of a half's kernels passed
+    while the other half is sent; "halves" takes it twice besides.
+    """
     record = PROFILED_DECODE
     assert record.batch is not None
     ep, rows = float(record.n_gpus), float(record.batch)
     context = float(record.context)
+    works, sends = layer_time.halves_s(ep, rows, context)
+    hidden = 2 * MOE_LAYERS * max(works + layer_kernels_s(), sends)
     return {
-        "in turn": MOE_LAYERS * layer_time.in_turn_s(ep, rows, context=context),
-        "overlapped": MOE_LAYERS * layer_time.overlapped_s(ep, rows, context),
+        "in turn": deadline.in_turn_s(ep, rows, context=context),
+        "halves": deadline.halves_s(ep, rows, context),
+        "hidden": hidden,
     }
 
 

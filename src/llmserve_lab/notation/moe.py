@@ -115,10 +115,13 @@ replicated_bytes = Positive(
     "byte",
     "weights that every GPU holds: attention, shared experts, routers, embedding",
 )
-reserved_bytes = Positive(
-    r"M_{\mathrm{keep}}",
+engine_bytes = Positive(
+    r"M_{\mathrm{eng}}",
     "byte",
-    "memory of a GPU kept for caches and working memory",
+    "memory of a GPU for weights and caches, without working space",
+)
+reserved_bytes = Positive(
+    r"M_{\mathrm{keep}}", "byte", "memory of a GPU kept for caches"
 )
 gpu_weight_bytes = Positive(
     r"M_{\mathrm{gpu}}", "byte", "weights that one GPU holds, experts included"

@@ -76,13 +76,13 @@ GPU_WEIGHT_BYTES = Formula(
 LEAST_EP = Formula(
     result=q.least_ep,
     expr=lambda: ceiling(
-        solve(GPU_WEIGHT_BYTES, q.hbm_bytes.sympy - q.reserved_bytes.sympy, q.ep)
+        solve(GPU_WEIGHT_BYTES, q.engine_bytes.sympy - q.reserved_bytes.sympy, q.ep)
     ),
     derived=True,
     title="Fewest GPUs on which the experts fit",
     source="solved from [gpu_weight_bytes](#eq-gpu_weight_bytes)",
     holds=f"{REPLICATED}; what is replicated fits beside what is kept",
-    ordered=(("replicated_bytes", "hbm_bytes"),),
+    ordered=(("replicated_bytes", "engine_bytes"),),
 )
 LAYER_READ_S = Formula(
     result=q.layer_read_s,

@@ -125,7 +125,7 @@ def memory() -> LiveFigure:
                 "GPU",
                 names,
                 names[0],
-                {"hbm_bytes": tuple(device.usable_bytes for device in devices)},
+                {"engine_bytes": tuple(map(serving.engine_bytes, serving.GPUS))},
             ),
             _slider("ep", 8.0, (4.0, *serving.GROUPS)),
             _slider("reserved_bytes", serving.KEPT_BYTES),
@@ -144,11 +144,11 @@ def memory() -> LiveFigure:
             "{holds}."
         ),
         goal=Goal(
-            "keep 20 GB on each H800, and find the smallest group that fits.",
+            "keep 15 GB on each H800, and find the smallest group that fits.",
             lambda gpu, reserved_bytes, ep, least_ep: (
                 (gpu < 1)
-                & (reserved_bytes > 19e9)
-                & (reserved_bytes < 21e9)
+                & (reserved_bytes > 14e9)
+                & (reserved_bytes < 16e9)
                 & (ep >= least_ep)
                 & (ep < 2 * least_ep)
             ),

@@ -32,13 +32,13 @@ def memory(fixed: Mapping[str, float]) -> Any:
         q.gpu_weight_bytes, "GB", words="weights of one GPU", domain=(0, 200)
     )
     at = {name: repr(float(value)) for name, value in fixed.items()}
-    room = "hbm_bytes - reserved_bytes"
+    room = "engine_bytes - reserved_bytes"
     return alt.layer(
         *landmarks(
             y,
             "y",
             "value",
-            Landmark("memory for weights", q.hbm_bytes, down=-4, expr=room),
+            Landmark("memory for weights", q.engine_bytes, down=-4, expr=room),
         ),
         *landmarks(x, "x", "ep", Landmark("your EP size", q.ep)),
         bound_curves(

@@ -12,7 +12,7 @@ from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, EP, KIMI, moe_of
 from llmserve_lab.page.question.question import Hint, Question
 
 H200 = accelerator("h200-sxm")
-ROWS, HOT, KEPT = 64.0, 0.1, 30e9
+ROWS, HOT, KEPT = 64.0, 0.1, 25e9
 SMALL, LARGE = 16.0, 64.0  # groups of GPUs
 HALL = 32.0  # GPUs of the exercise on sending
 TOUCHED = ("about 9", "about 70", "about 220")
@@ -72,8 +72,8 @@ def kimi_bytes() -> dict[str, float]:
 
 
 def memory_left() -> dict[str, float]:
-    """Memory of an H200 as programs see it, and what the exercise keeps of it."""
-    return {"hbm_bytes": float(H200.usable_bytes), "reserved_bytes": KEPT}
+    """Memory of an H200 for weights and caches, and what the exercise keeps of it."""
+    return {"engine_bytes": serving.engine_bytes(H200.key), "reserved_bytes": KEPT}
 
 
 def _answer_bytes() -> float:
@@ -225,9 +225,10 @@ least_ep = Question(
     name="moe.least-ep",
     prompt=lambda: (
         f"{KIMI.name} in FP8: {si(kimi_bytes()['routed_bytes'], 'byte')} of routed "
-        f"experts, {si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On "
-        f"each {H200.name} ({si(float(H200.usable_bytes), 'byte')}) keep "
-        f"{si(KEPT, 'byte')} for caches. What are the fewest GPUs that hold it, "
+        f"experts, {si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. Of "
+        f"each {H200.name} an engine uses {si(memory_left()['engine_bytes'], 'byte')} "
+        f"for weights and caches; keep {si(KEPT, 'byte')} of them for caches. What are "
+        "the fewest GPUs that hold it, "
         "experts shared out and the rest replicated? (Experts need not divide evenly.)"
     ),
     answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **memory_left())),
@@ -235,7 +236,7 @@ least_ep = Question(
     hints=(
         Hint(
             lambda: _ceiling(
-                sum(kimi_bytes().values()) / (float(H200.usable_bytes) - KEPT)
+                sum(kimi_bytes().values()) / (memory_left()["engine_bytes"] - KEPT)
             ),
             "The rest is not shared out: every GPU holds it.",
         ),
