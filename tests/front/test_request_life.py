@@ -8,8 +8,9 @@ import pytest
 
 from llmserve_lab.front import request_life as life
 from llmserve_lab.front.page.figures import request_life
-from llmserve_lab.front.promise import READERS, mean_error, step_s
+from llmserve_lab.front.promise import READERS, blind, mean_error, step_s
 from llmserve_lab.running_example import PROMPT, cost, model
+from llmserve_lab.validation.dense_trial import trial_record, trial_runs
 
 
 def test_a_goes_through_the_stages_in_their_order() -> None:
@@ -71,3 +72,13 @@ def test_the_errors_are_those_of_the_record() -> None:
     for row, kind in zip(error_table().rows, ("tpot", "ttft", "e2e"), strict=True):
         error, n = mean_error(kind)
         assert (str(n), f"{100 * error:.1f} %") == (row[1], row[2])
+
+
+def test_every_blind_prediction_of_a_dense_server_was_too_short() -> None:
+    """As the front page says, with how many and which share the ranges held."""
+    errors = trial_record()["errors"]["book"]
+    mean, many, share = blind()
+    assert max(errors) < 0 and len(errors) == many == len(trial_runs())
+    assert mean == pytest.approx(-sum(errors) / many, abs=1e-4)
+    inside = [each for each in trial_record()["held"] if each is not None]
+    assert share == f"{100 * inside.count(True) / len(inside):.0f} %"
