@@ -58,7 +58,7 @@ def held(
 
 
 def blind() -> tuple[float, int, str]:
-    """Mean error of runs that nobody had opened, their number, and the share held.
+    """Mean error of runs predicted unseen, their number, and the share that is held.
 
     That share is of the runs for which there is a range, in per cent.
     """
