@@ -145,6 +145,6 @@ def watching() -> str:
         "    --enable-eplb \\\n"
         '    --eplb-config \'{"log_balancedness": true, '
         '"step_interval": 1000000000}\'\n'
-        "# SGLang 0.5, its balancer left off; not in DeepEP mode auto\n"
+        "# SGLang 0.5, a decode server, its balancer left off (mode auto: an error)\n"
         "    --enable-expert-distribution-metrics --deepep-mode low_latency"
     )
