@@ -61,6 +61,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
+@pytest.mark.long
 def test_a_defect_is_caught_by_its_net_and_an_unseen_one_survives(tree: Path) -> None:
     """What cannot even be loaded is caught, too: the last one."""
     seen = [TOY.encode().index(sign) for sign in (b"2", b"1", b"3", b"=")]
@@ -98,12 +99,14 @@ def test_a_misread_number_is_another_number(literal: str) -> None:
         assert sum(a != b for a, b in zip(changed, literal, strict=True)) == 1
 
 
+@pytest.mark.long
 def test_every_formula_is_found_where_it_is_typed() -> None:
     assert {of.formula for of in written(ROOT)} == set(formulas())
     for of in written(ROOT):
         assert len(list(changes(of))) >= 1, of.formula.label
 
 
+@pytest.mark.long
 def test_swaps_in_charts_are_of_every_sort_and_change_the_source() -> None:
     swaps = list(in_charts(ROOT))
     assert {swap.label for swap in swaps} == {
@@ -118,6 +121,7 @@ def test_swaps_in_charts_are_of_every_sort_and_change_the_source() -> None:
         ast.parse(wrong)
 
 
+@pytest.mark.long
 def test_what_was_missed_before_can_still_be_planted() -> None:
     for defect in known(ROOT):
         assert (ROOT / defect.label).is_file()
