@@ -34,3 +34,11 @@ def test_a_note_stands_where_the_run_does_what_it_says() -> None:
         assert (held, queued) == states[what], row
         count += 1
     assert count == 3
+
+
+def test_a_note_comes_with_the_first_frame_that_is_past_its_place() -> None:
+    (log,) = blocks.blocks_run_out().logs.values()
+    clocks = [float(frame.at or 0) for frame in log.frames]
+    for row in log.tables["notes"]:
+        since, place = int(row["since"]), float(row["x"])
+        assert clocks[since - 1] <= place < clocks[since], row["text"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from llmserve_lab.collectives import calibration
+from llmserve_lab.page.banded import BandTable
 from llmserve_lab.tensor_parallel import published
-from llmserve_lab.tensor_parallel.page import stills
+from llmserve_lab.tensor_parallel.page import figures, stills
 from llmserve_lab.tensor_parallel.published import Doubling
 from llmserve_lab.validation import dense_rows
 from tests.page import drawn
@@ -53,3 +55,24 @@ def test_each_axis_of_the_gains_has_what_it_is_called(degree: int) -> None:
             assert min(abs(gain - at) for gain in found) <= 0.01 + 1e-9
         for gain in found:
             assert min(abs(gain - point[place]) for point in points) <= 0.01 + 1e-9
+
+
+@pytest.mark.parametrize("n_rows", [1, 4096])
+@pytest.mark.parametrize("n_ranks", [2, 4, 8])
+def test_a_way_of_reducing_has_the_band_of_its_own_runs(
+    n_ranks: int, n_rows: int
+) -> None:
+    """Beside its number in the figure, called as the chart calls its line."""
+    fits = {
+        "One-shot": calibration.one_shot(),
+        "In-switch": calibration.in_switch(),
+        "NCCL all-reduce": calibration.nccl(),
+    }
+    figure = figures.all_reduce()
+    nbytes = n_rows * figure.values(n_rows=1)["hidden_bytes"]
+    known = {"n_ranks": float(n_ranks), "n_rows": float(n_rows)}
+    for readout in figure.readouts:
+        fit = fits.pop(readout.label)
+        assert isinstance(readout.band, BandTable)
+        assert readout.band.at(figure.controls, known) == fit.band(n_ranks, nbytes)
+    assert not fits

@@ -101,6 +101,11 @@ KINDS = {
     "one_shot_s": calibration.one_shot,
     "in_switch_s": calibration.in_switch,
 }
+WAYS = {
+    "one_shot_s": "One-shot",
+    "in_switch_s": "In-switch",
+    "all_reduce_s": "NCCL all-reduce",
+}
 FASTEST = BandTable(_fastest_band, ("n_ranks", "batch", "model"))
 
 
@@ -183,15 +188,9 @@ def all_reduce() -> LiveFigure:
             "hidden_bytes": Bound(f.HIDDEN_BYTES, n_rows="n_rows", **size),
             **charts.ways("n_ranks", "hidden_bytes"),
         },
-        readouts=(
-            banded(Readout("one_shot_s", "One-shot"), _reduced(calibration.one_shot())),
-            banded(
-                Readout("in_switch_s", "In-switch"), _reduced(calibration.in_switch())
-            ),
-            banded(
-                Readout("all_reduce_s", "NCCL all-reduce"),
-                _reduced(calibration.nccl()),
-            ),
+        readouts=tuple(
+            banded(Readout(way, called), _reduced(KINDS[way]()))
+            for way, called in WAYS.items()
         ),
         sentence=(
             "{n_rows} of Llama-3.1-70B: vectors of {hidden_bytes}. To add it up on "
