@@ -6,6 +6,7 @@ import pytest
 
 from llmserve_lab.collectives import calibration
 from llmserve_lab.page.banded import BandTable
+from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.tensor_parallel import published
 from llmserve_lab.tensor_parallel.page import figures, stills
 from llmserve_lab.tensor_parallel.published import Doubling
@@ -73,6 +74,6 @@ def test_a_way_of_reducing_has_the_band_of_its_own_runs(
     known = {"n_ranks": float(n_ranks), "n_rows": float(n_rows)}
     for readout in figure.readouts:
         fit = fits.pop(readout.label)
-        assert isinstance(readout.band, BandTable)
+        assert isinstance(readout, Readout) and isinstance(readout.band, BandTable)
         assert readout.band.at(figure.controls, known) == fit.band(n_ranks, nbytes)
     assert not fits
