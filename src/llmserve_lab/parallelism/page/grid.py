@@ -6,7 +6,6 @@ from typing import Any
 
 from llmserve_lab.page.palette import BLUE, GREY, INK
 from llmserve_lab.page.still import StaticFigure, figure_style
-from llmserve_lab.parallelism.deployments import SERVER
 from llmserve_lab.parallelism.page.stills import (
     CHUNK,
     CONTEXT,
@@ -53,7 +52,7 @@ def eight_gpus() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=_sentence(),
-        title="TP 4 × PP 2 is far ahead of TP 4 × DP 2 only for a prompt alone",
+        title="TP 4 × PP 2 beats TP 4 × DP 2 only for one prompt",
         name="parallelism.eight-gpus",
     )
 
@@ -89,10 +88,8 @@ def _ends(name: str, column: str) -> tuple[float, ...]:
 def _sentence() -> str:
     """What the picture assumes, and how it is read."""
     return (
-        f"Llama-3.1-70B in BF16 on eight H100 in two servers of {SERVER}, predicted. "
-        "Shorter is better; blue: the two layouts of the title. "
-        f"Decode: {REQUESTS} requests of {CONTEXT:,} tokens, pipelines from equal "
-        "batches to all requests in one. "
-        f"Prefill: prompt after prompt of {CHUNK:,} tokens, each one chunk. "
-        f"One prompt: {PROMPT:,} tokens alone, {CHUNK:,} at a time."
+        "Llama-3.1-70B on eight H100, predicted; shorter is better. Decode: "
+        f"{REQUESTS} requests of {CONTEXT:,} tokens, pipelines from equal batches to "
+        f"one. Prefill: prompts of {CHUNK:,} tokens, each one chunk. One prompt: "
+        f"{PROMPT:,} tokens alone, {CHUNK:,} at a time."
     )
