@@ -131,8 +131,8 @@ KEPT: dict[str, list[str]] = {
         ),
         ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
         (
-            "fewer fewer_two ‘many tensor-parallel’ ‘no room’ ‘be read’ ‘read sooner’ "
-            "‘no pipeline’"
+            "fewer fewer_two ‘many tensor-parallel’ ‘no room’ ‘long prompts’ "
+            "‘sooner In’ ‘no pipeline’"
         ),
         (
             "‘With one’ busy_eight ‘least miss’ miss ‘With fewer’ ‘fewer queries’ "
