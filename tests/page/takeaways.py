@@ -130,10 +130,13 @@ KEPT: dict[str, list[str]] = {
             "‘faster tokens’"
         ),
         ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
-        "fewer fewer_two ‘many tensor-parallel’ ‘no room’ ‘long prompts’ ‘no pipeline’",
+        (
+            "fewer fewer_two ‘many tensor-parallel’ ‘no room’ ‘long prompts’ "
+            "‘sooner In’ ‘no pipeline’"
+        ),
         (
             "‘With one’ busy_eight ‘least miss’ miss ‘With fewer’ ‘fewer queries’ "
-            "‘below a’ border_least_rows rows_cached"
+            "‘below a’ border_least_rows border_rows"
         ),
         "ds_even",
     ],

@@ -124,14 +124,15 @@ def test_commands_of_two_servers_find_each_other_and_use_all_gpus_once() -> None
     slots = int(load[load.index("--max-num-seqs") + 1])
     plain = [words for words in served if "--enable-expert-parallel" not in words]
     assert [words[4:-1] if "-pp" in words else words[4:] for words in plain] == [
-        ["-tp", "4"],
-        *[["-tp", "4", "-pp", "2"]] * 2,
+        ["$LONGEST", "-tp", "4"],
+        *[["$LONGEST", "-tp", "4", "-pp", "2"]] * 2,
     ]  # the layouts that the steps choose
     for stages in (1, 2):  # each has room for its slots, and for the longest request
         held = GpuLayout(tp=4, stages=stages, level=False).held_tokens()
         assert held > max(slots * 1000, MODEL.max_context or 0)
     pair = GpuLayout(tp=2).held_tokens()
     assert pair < slots * 1000  # the smallest group would not
+    assert choices.LONGEST < pair < (MODEL.max_context or 0)
     (shared,) = (words for words in served if "-dcp" in words)
     assert "--kv-cache-dtype" not in shared
 

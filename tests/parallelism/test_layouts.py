@@ -290,7 +290,7 @@ def test_the_goal_of_the_bench_is_reached_by_one_layout_whatever_the_error() -> 
         (lambda: GpuLayout().prefill_rate(0), "chunk must be at least 1 token, got 0"),
         (
             lambda: eight("PP 3", catalog.link("nvlink4")),
-            "layout must be one of TP 8, TP 4 × DP 2, TP 2 × DP 4, TP 4 × PP 2, "
+            "layout must be one of TP 8, TP 2 × DP 4, TP 4 × DP 2, TP 4 × PP 2, "
             "TP 2 × PP 4, PP 8, got 'PP 3'",
         ),
     ],

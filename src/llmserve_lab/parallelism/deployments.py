@@ -267,8 +267,8 @@ class Step:
 SERVER = 4  # GPUs of each of the two servers in which the chapter's eight stand
 LAYOUTS = {
     "TP 8": (8, 1, 1),
-    "TP 4 × DP 2": (4, 1, 2),
     "TP 2 × DP 4": (2, 1, 4),
+    "TP 4 × DP 2": (4, 1, 2),
     "TP 4 × PP 2": (4, 2, 1),
     "TP 2 × PP 4": (2, 4, 1),
     "PP 8": (1, 8, 1),

@@ -37,7 +37,6 @@ MODEL, DEVICE = "llama-3.1-405b", "h100-sxm"
 SERVED = "llama-3-70b"  # of the measured servers; its sizes are those of Llama-3.1-70B
 BETWEEN = "infiniband-ndr"  # 400 Gb/s for each GPU
 IN_SERVER = 8
-WAYS = ("as described", "an H100 of 700 W, 16 bits")
 WAITED = 2.0  # a first token so many times as late as predicted stood in a queue
 FEED_FORWARD = ("gate_proj", "up_proj", "down_proj")
 RUNS = (*FEWER_SERVERS, *LONG_PREFILLS)
@@ -113,28 +112,38 @@ def nearest() -> list[float]:
     return [longer(run) for run in RUNS if _servers(run) <= 2]
 
 
+def farther() -> tuple[list[float], list[float]]:
+    """The same of four servers or more: of groups, and of rings."""
+    far = [run for run in RUNS if _servers(run) > 2]
+    groups = [longer(run) for run in far if run.ranks == 1]
+    return groups, [longer(run) for run in far if run.ranks > 1]
+
+
 def ring_range() -> tuple[float, float]:
     """Least and most of the rings, on two servers up to sixteen."""
     ratios = [longer(run) for run in RUNS if run.ranks > 1]
     return min(ratios), max(ratios)
 
 
-@cache
-def cost(tp: int, way: str = WAYS[0]) -> IterationCost:
-    """An iteration on ``tp`` GPUs, with the GPU and the bits that the paper names.
-
-    The weights of the feed-forward network are stored and multiplied in 8 bits.
-    """
-    shape, device = catalog.model(MODEL), catalog.accelerator(DEVICE)
-    plain = GpuLayout(
-        model=shape,
+def plain_cost(tp: int) -> IterationCost:
+    """An iteration on ``tp`` of the book's GPUs, all weights in 16 bits."""
+    return GpuLayout(
+        model=catalog.model(MODEL),
         tp=tp,
         servers=max(1, tp // IN_SERVER),
         nics=IN_SERVER,
         between=catalog.link(BETWEEN),
     ).cost()
-    if way == WAYS[1]:
-        return plain
+
+
+@cache
+def cost(tp: int) -> IterationCost:
+    """An iteration on ``tp`` GPUs, with the GPU and the bits that the paper names.
+
+    The weights of the feed-forward network are stored and multiplied in 8 bits.
+    """
+    shape, device = catalog.model(MODEL), catalog.accelerator(DEVICE)
+    plain = plain_cost(tp)
     active = {each.name: each.params_active for each in shape.tensors()}
     light = sum(active[name] for name in FEED_FORWARD) / sum(active.values())
     slower = float(device.peak("bf16")) / float(LONG_PEAK)
@@ -156,9 +165,9 @@ def flops(tokens: int) -> float:
     return 2 * shape.params_active * tokens + shape.attn_flops_per_pair() * pairs
 
 
-def predict(run: LongPrefill, way: str = WAYS[0]) -> LongReading:
+def predict(run: LongPrefill) -> LongReading:
     """One prompt, dealt zig-zag to the ranks of its ring."""
-    work = cost(run.tp, way)
+    work = cost(run.tp)
     rows = run.tokens // run.ranks
     pairs = run.tokens * (run.tokens + 1) // 2 // run.ranks
     load = IterationLoad(rows, pairs, 0, 1, 1)
@@ -261,12 +270,12 @@ def _beside(ring: bool, printed: str, servers: int) -> str:
 
 
 def each_prompt() -> Table:
-    """Every prompt as described and on the book's GPU, beside what was measured."""
+    """Every prompt on GPUs as the paper describes them, beside what was measured."""
     lines = [
         (run.name, run.printed, f"{float(run.seconds):.2f} s", *_told(run))
         for run in RUNS
     ]
-    columns = ("layout", "prompt", "measured", "predicted", "error", "700 W, 16 bits")
+    columns = ("layout", "prompt", "measured", "predicted", "error")
     notes = [
         "Llama-3.1-405B, servers of eight H100 limited to 500 W (800 TFLOP/s, "
         "2.4 TB/s), weights of the feed-forward network in eight bits; Yang et al. "
@@ -276,6 +285,6 @@ def each_prompt() -> Table:
     return Table("Long prompts over one to sixteen servers", columns, lines, notes)
 
 
-def _told(run: LongPrefill) -> tuple[str, str, str]:
-    told, plain = (predict(run, way) for way in WAYS)
-    return f"{told.seconds:.2f} s", signed(told.error), signed(plain.error)
+def _told(run: LongPrefill) -> tuple[str, str]:
+    told = predict(run)
+    return f"{told.seconds:.2f} s", signed(told.error)

@@ -54,19 +54,23 @@ Method = Callable[[Rank, Share], Array]
 
 
 def pass_kv(rank: Rank, share: Share) -> Array:
-    """[n, h, d_v]: g − 1 times, send the block held to the next rank, and merge."""
+    """[n, h, d_v]: g − 1 times, send the block held to the next rank, and merge.
+
+    Each block is merged as it comes, so that a rank keeps one result at a time.
+    """
     beside = {"dst": (rank.index + 1) % rank.num_ranks, "src": rank.index - 1}
     beside["src"] %= rank.num_ranks
     width = share.key.shape[-1]
     held = np.concatenate([share.key, share.value], axis=-1)
-    parts = []
+    so_far: list[Partial] = []
     for step in range(rank.num_ranks):
         if step:
             held = rank.sendrecv(held, **beside)
         source = (rank.index - step) % rank.num_ranks
         key, value = held[..., :width], held[..., width:]
-        parts.append(share.attend(rank.index, share.query, source, key, value))
-    return merge(parts).output
+        part = share.attend(rank.index, share.query, source, key, value)
+        so_far = [merge([*so_far, part])]
+    return so_far[0].output
 
 
 def pass_q(rank: Rank, share: Share) -> Array:

@@ -27,6 +27,7 @@ SIXTEEN: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 )
 Values = tuple[float, ...]
 USERS_PORT, MASTER_PORT = 8000, 29501  # defaults of vLLM
+LONGEST = 16_384  # tokens of the longest request, its answer included
 
 
 def sixteen(name: str) -> GpuLayout:
@@ -68,17 +69,18 @@ def commands() -> str:
 # replace MODEL (name or folder, the same in both servers) and
 # ADDRESS (the first server's, as the second one reaches it)
 LOAD="--max-num-seqs {stills.REQUESTS} --max-num-batched-tokens {CHUNK}"
+LONGEST="--max-model-len {LONGEST}"  # of prompt and answer; replace it, too
 # replicas: the same line in each server, behind a load balancer of your own
-vllm serve MODEL $LOAD -tp 4
+vllm serve MODEL $LOAD $LONGEST -tp 4
 # a stage in each server: requests go to the first
 FIRST="--nnodes 2 --master-addr ADDRESS --node-rank 0"
 SECOND="--nnodes 2 --master-addr ADDRESS --node-rank 1 --headless"
-vllm serve MODEL $LOAD -tp 4 -pp 2 $FIRST   # in the first server
-vllm serve MODEL $LOAD -tp 4 -pp 2 $SECOND  # in the second
+vllm serve MODEL $LOAD $LONGEST -tp 4 -pp 2 $FIRST   # in the first server
+vllm serve MODEL $LOAD $LONGEST -tp 4 -pp 2 $SECOND  # in the second
 # DeepSeek-V3 on eight H200: data-parallel attention for many requests ($LOAD
 # is for each of the eight ranks), its cache in eight bits
-vllm serve MODEL $LOAD -dp 8 --enable-expert-parallel --kv-cache-dtype fp8
-# DCP for few long requests, its cache in sixteen bits
+vllm serve MODEL $LOAD $LONGEST -dp 8 --enable-expert-parallel --kv-cache-dtype fp8
+# DCP for few long requests (no $LONGEST), its cache in sixteen bits
 vllm serve MODEL $LOAD -tp 8 -dcp 8 --enable-expert-parallel"""
 
 

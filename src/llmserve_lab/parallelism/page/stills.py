@@ -11,7 +11,6 @@ from llmserve_lab.engine.timing.load import IterationLoad
 from llmserve_lab.parallelism import ring_time
 from llmserve_lab.parallelism.arguments import DEVICE, MODEL, fast_link, on, over
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, GpuLayout, eight
-from llmserve_lab.parallelism.leads import close
 from llmserve_lab.validation.cache_blocks import working_space
 
 BETWEEN = "infiniband-ndr"
@@ -94,13 +93,6 @@ def panel_ms(name: str, column: str) -> float:
     if column == "decode":
         return decode_ms(name)
     return first_ms(name) if column == "first" else 1e6 / prefill_rate(name)
-
-
-def best(column: str) -> tuple[str, ...]:
-    """Layouts of the picture that are close to the shortest time."""
-    times = {name: panel_ms(name, column) for name in SHOWN}
-    least = min(times.values())
-    return tuple(name for name, value in times.items() if close(value, least))
 
 
 def one_slow_border_ms() -> float:
