@@ -198,7 +198,7 @@ def signals() -> StaticFigure:
         va="center",
         fontsize=8,
     )
-    axes.set(xlim=(0, 1.45), xlabel="share of the burst's requests that are late")
+    axes.set(xlim=(0, 1.45), xlabel="share of requests that are late")
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     for text, ink, at in (
