@@ -6,10 +6,19 @@ from functools import cache
 import pytest
 
 from llmserve_lab import running_example
+from llmserve_lab.capacity import (
+    datasheet,
+    measured,
+    pools,
+    runs,
+    sweep,
+    tables,
+    triangle,
+)
 from llmserve_lab.capacity import formulas as f
-from llmserve_lab.capacity import measured, pools, runs, sweep, tables, triangle
 from llmserve_lab.capacity.charging import charged, split
 from llmserve_lab.capacity.deployment import Candidate, hourly, not_below_zero
+from llmserve_lab.capacity.page import one_step
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
@@ -212,3 +221,12 @@ def test_one_replica_less_than_the_peak_takes_misses_the_promise() -> None:
     """Behind one router, too; a single one at the hour's own rate keeps it."""
     assert runs.kept_of_the_hour(40.0, replicas=4) < 0.9
     assert runs.kept_of_the_hour(9.4, replicas=1) >= 0.89
+
+
+def test_of_an_answers_time_half_is_weights_and_a_fifth_the_cpu() -> None:
+    """As the step is drawn: its first parts are shared, the last is the answers'."""
+    weights, cpu, own = (each.seconds for each in one_step.stretches()[:3])
+    whole = weights + cpu + own
+    assert 0.45 < weights / whole < 0.55 and 0.18 < cpu / whole < 0.25
+    answer = datasheet.parts()[2]
+    assert answer.memory_s > (answer.arithmetic_s + answer.cpu_s)

@@ -15,7 +15,6 @@ from llmserve_lab.capacity import (
     measured,
     mlperf,
     pools,
-    runs,
     tables,
     triangle,
 )
@@ -81,13 +80,6 @@ def test_each_column_of_pools_of_the_search_and_of_waits() -> None:
             else:
                 assert row[head] == "the same"
         assert agrees(row["$/hour"], hourly)
-    told = {str(each): (each, fate) for each, fate in runs.searched().fates.items()}
-    for row in rows(tables.search_table()):
-        each, fate = told[row["deployment"]]
-        assert int(row["GPUs"]) == each.tp * each.replicas
-        hourly = each.tp * each.replicas * float(prices.HOURLY[each.device])
-        assert agrees(row["$ an hour"], hourly)
-        assert row["the promise"] == fate.removeprefix("stopped: ")
     asked = [*product((0.0, 1.0), tables.WAITS)]
     for row, (spread, busy) in zip(stored("capacity", "Mean wait"), asked, strict=True):
         sizes = [500 if spread else 1000] * 3 + [2500 if spread else 1000]
@@ -211,7 +203,7 @@ def test_each_row_of_the_run_under_random_arrivals() -> None:
     plain, large, same, tpot = rows(mlperf.table())
     for row, rate in ((plain, mlperf.goodput()), (large, mlperf.goodput(large=True)),
                       (same, mlperf.rate_at_tpot())):  # fmt: skip
-        assert agrees(row["measured"], mlperf.MEASURED.per_s)
+        assert numbers(row["measured"]) == [mlperf.MEASURED.per_s]
         assert agrees(row["engine"], rate) and "requests/s" in plain["what"]
     assert "larger steps" in large["what"] and mlperf.goodput() < mlperf.goodput(
         large=True

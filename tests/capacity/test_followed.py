@@ -13,7 +13,6 @@ from llmserve_lab.capacity import (
     datasheet,
     day,
     followed,
-    goodputs,
     headroom,
     levers,
     margins,
@@ -26,10 +25,10 @@ from llmserve_lab.capacity.runs import little
 from llmserve_lab.capacity.sweep import LONG_S
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths
 from llmserve_lab.capacity.triangle import DEVICES, LEVEL, LOADS, pool, served
-from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.catalog.data.prices import H100_OCTOBER
 from tests.each import agrees, numbers, rows
 
-H100 = float(HOURLY["h100-sxm"])
+H100 = float(H100_OCTOBER)
 OWN = float(recorded()["hour"]["goodput_per_s"])
 
 
@@ -98,15 +97,16 @@ def test_a_run_is_judged_by_its_worst_half_hour() -> None:
     assert max(shares) > 1 - run.kept(LEVEL) > 0  # the mean over all is milder
 
 
-def test_the_saving_compares_what_has_the_same_rates_and_spare() -> None:
-    """The loop's target and most, and the fixed replicas, are the plan's: no margin."""
+def test_the_saving_compares_what_carries_the_peak_without_a_spare() -> None:
+    """The loop's target and most are the plan's; its bill, too, with the spare."""
     plain = margins.planned(OWN, 0.0)
-    _, (_, fixed_h), (_, slow_h) = followed.outcomes()
+    (_, peak_h), (_, fixed_h), (_, slow_h) = followed.outcomes()
     watched, _, fewest, most = followed.TRIED[2]
     assert watched == "requests" and fewest == 2
     assert most == plain.replicas == fixed_h / 24
     assert plain.month_usd == pytest.approx(followed.month_usd(fixed_h))
-    assert 0.35 < 1 - slow_h / fixed_h < 0.45
+    assert peak_h == 24 * (plain.replicas - margins.SPARE)
+    assert 0.25 < 1 - slow_h / peak_h < 0.31
     assert OWN * at_goodput.hour_latency_s() // 1.1 == followed.TARGET
 
 
@@ -235,14 +235,6 @@ def test_the_sum_by_hand_is_too_high_for_eight_bits() -> None:
         levers.rents(40, waits=True, spare=0)[0].gpus,
         math.ceil(40 / levers.rents(40, waits=True, spare=0)[0].per_s),
     )
-
-
-def test_the_rates_of_the_page_stand_in_one_table() -> None:
-    shown = {row["of what"]: float(row["requests/s"]) for row in rows(goodputs.table())}
-    one = shown["usual requests"]
-    assert one == at_goodput.shown() and shown["recorded traffic"] == OWN
-    by_means = by_hand.times_of("h100-sxm").rate(0.02 / by_hand.over_mean("h100-sxm"))
-    assert shown["usual requests, by hand"] == pytest.approx(by_means, abs=0.06)
 
 
 def test_tpot_by_tokens_and_ttft_make_the_latency() -> None:

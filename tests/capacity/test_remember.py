@@ -112,14 +112,16 @@ def test_a_stricter_share_never_raises_the_goodput() -> None:
 
 
 def test_in_a_burst_a_slow_start_breaks_the_promise_under_each_signal() -> None:
-    """At the targets shown; what always stands keeps it and costs less."""
+    """At the targets shown; what always stands keeps it and costs more in a day."""
     slow = [runs.scaled_run(name) for name in runs.TARGETS]
     fast = [runs.scaled_run(name, runs.FAST_S).kept for name in runs.TARGETS]
     assert max(each.kept for each in slow) < LEVEL.share - 0.05 < 0.98 < max(fast)
     assert runs.scaled_run("KV cache in use, 80%").kept < 0.1
     best = max(slow, key=lambda each: each.kept)
     stand = runs.scaled_run("none: 3 from the start")
-    assert stand.kept > 0.97 and stand.gpu_h < best.gpu_h
+    assert stand.kept > 0.97 and stand.gpu_h < best.gpu_h  # in the half hour alone
+    in_a_day = [followed.day_with_burst_h(each) for each in (stand, best)]
+    assert in_a_day[0] == 72 and 2.5 < in_a_day[0] / in_a_day[1] < 3
     assert best.added() > 0 and best.kept == runs.scaled_run(FLIGHT).kept
 
 
@@ -129,7 +131,6 @@ def test_on_a_smooth_day_the_slow_start_makes_few_late_at_less_cost() -> None:
 
 
 def test_servers_measured_at_a_tpot_were_faster_than_the_engine() -> None:
-    *_, benchmark = mlperf.rate_errors()
     real, ours = measured.rates_at(LEVEL.tpot_s)
-    assert benchmark < -0.1 and ours < 0.85 * real
+    assert mlperf.error_at_tpot() < -0.1 and ours < 0.85 * real
     assert max(measured.rate_error()) > 0.1  # with a fixed number of clients

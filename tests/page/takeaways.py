@@ -22,8 +22,8 @@ KEPT: dict[str, list[str]] = {
         "‘with the’ ratio low_ratio",
         "day_high day_used ‘with the’ ‘with the’",
         "slow target ‘best one’ flight_missed ‘late with’ ‘with fast’ fast flight_fast "
-        "‘always stand’ fixed_missed ‘less cost’ ‘slow start’ auto_late ‘late in’ "
-        "‘worst half’",
+        "‘always stand’ fixed_missed fixed_day_h ‘with the’ loop_day_h ‘slow start’ "
+        "auto_late ‘late in’ ‘worst half’",
     ],
     "continuous_batching": [
         "‘longest answer’ ‘with slots’ slots idle_many",

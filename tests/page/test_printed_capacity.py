@@ -13,10 +13,8 @@ import pytest
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity import exercise as market
-from llmserve_lab.capacity.deployment import grid
-from llmserve_lab.capacity.trace import azure_hour
 from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
-from llmserve_lab.engine import IterationCost, simulate
+from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.room import working_bytes
 from tests.page.cells import says
 from tests.page.messages_loops import looks
@@ -190,18 +188,3 @@ def test_a_search_by_halving_looks_seldom() -> None:
     assert printed_says("capacity", words, looks(market.by_price), 5 * 6)
     words = "well done: the cheapest in every market, with at most # simulations"
     assert printed_says("capacity", words, looks(market.by_halving))
-
-
-def test_a_level_that_nobody_keeps_is_told_the_nearest() -> None:
-    """Of 300 requests nine in ten are 270: the time that as many keep."""
-    *_, large = grid(devices=["h100-sxm"], tps=[4], replicas=[1, 2], rows=[2048])
-    report = simulate(azure_hour()[:300], large.pool)
-    times = dict.fromkeys(report.id.tolist(), 0.0)
-    several = report.id[report.output_len > 1].tolist()
-    times |= zip(several, report.tpot_s.tolist(), strict=True)
-    nearest_s = sorted(times.values())[270 - 1]
-    words = (
-        "got tpot_s=#, which binds # × # H100 SXM, # tokens a step keeps # s for # of "
-        "the requests"
-    )
-    assert printed_says("capacity", words, 0.005, 2, 4, 2048, nearest_s, 0.9)

@@ -16,7 +16,7 @@ from tests.page.test_solutions_said import CELLS, SOLVING
 # In test_printed_runs, _simulated and _checks, and in _capacity and _twin.
 PLAYED = {
     "attention_ffn": "c62af8e5",
-    "capacity": "cap-own-plan ex-own-q ex-own-s1 cap-impossible-run",
+    "capacity": "cap-own-plan ex-own-q ex-own-s1",
     "continuous_batching": "23f81b8a 9848c640",
     "deepseek_twin": "dtc0054 dtc0057",
     "disaggregation": "30921430 ce785464 a0d46f1d",

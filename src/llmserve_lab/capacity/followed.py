@@ -15,10 +15,10 @@ import numpy as np
 from llmserve_lab.capacity import day
 from llmserve_lab.capacity.autoscaling import Autoscaler, scaled
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.runs import SLOW_S
-from llmserve_lab.capacity.trace import HOUR_S, Requests, azure_hour
+from llmserve_lab.capacity.runs import LASTS_MIN, SLOW_S, Stored
+from llmserve_lab.capacity.trace import HOUR_S, MINUTE_S, Requests, azure_hour
 from llmserve_lab.capacity.triangle import LEVEL, pool
-from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.catalog.data.prices import H100_OCTOBER
 from llmserve_lab.checks import at_least
 from llmserve_lab.engine import Request
 from llmserve_lab.formula.band import Unmeasured
@@ -111,8 +111,14 @@ def outcomes() -> tuple[tuple[float, float], ...]:
 
 
 def month_usd(replica_h: float) -> float:
-    """Dollars of thirty such days."""
-    return DAYS * replica_h * float(HOURLY["h100-sxm"])
+    """Dollars of thirty such days, in the month in which GPUs are compared."""
+    return DAYS * replica_h * float(H100_OCTOBER)
+
+
+def day_with_burst_h(run: Stored) -> float:
+    """GPU-hours of a day with one burst: what stands before it stands all day."""
+    rest_h = day.HOURS - LASTS_MIN * MINUTE_S / HOUR_S
+    return run.gpu_h + rest_h * run.ready[0]
 
 
 def table(by_hour: int) -> Table:
@@ -136,6 +142,6 @@ def table(by_hour: int) -> Table:
         f"A day of the recorded traffic between {day.LOWEST:.0f} and {day.HIGHEST:.0f} "
         "requests/s, simulated: share "
         "of requests that miss a target in the worst half hour, replica-hours paid, "
-        "dollars of thirty days"
+        "dollars of thirty days at October's price"
     )
     return Table(caption, columns, rows, band=UNSEEN)

@@ -6,11 +6,10 @@ from functools import cache
 
 from llmserve_lab import catalog
 from llmserve_lab.capacity import formulas as f
-from llmserve_lab.capacity import pools, runs
+from llmserve_lab.capacity import pools
 from llmserve_lab.capacity.charging import Charged, split
 from llmserve_lab.capacity.deployment import HOUR_S
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.search import GOOD
 from llmserve_lab.capacity.triangle import LEVEL, LOADS, goodput, points, pool
 from llmserve_lab.catalog.data.prices import (
     API_PRICES,
@@ -171,31 +170,6 @@ def pools_table() -> Table:
         "200 out"
     )
     return Table(caption, columns, rows, band=UNSEEN)
-
-
-def search_table(most: int = 6) -> Table:
-    """Table of the candidates that came closest, and what became of them."""
-    found = runs.searched()
-    tried = [
-        each for each, fate in found.fates.items() if fate in (*GOOD, "stopped: fails")
-    ]
-    tried.sort(key=lambda each: -each.dollars_per_hour())
-    rows = [
-        (
-            str(each),
-            str(each.num_gpus),
-            f"{each.dollars_per_hour():.2f}",
-            found.fates[each].replace("stopped: ", ""),
-        )
-        for each in tried[:most]
-    ]
-    columns = ("deployment", "GPUs", "$ an hour", "the promise")
-    return Table(
-        "The most expensive of those that were run, simulated",
-        columns,
-        rows,
-        band=UNSEEN,
-    )
 
 
 def waits_table() -> Table:

@@ -87,7 +87,8 @@ def one_step() -> StaticFigure:
         figure,
         sentence=(
             f"The step takes {alone:.2f} ms without the prompt and {shared:.2f} ms "
-            f"with it. The prompt is charged the {shared - alone:.2f} ms between."
+            f"with it. The prompt is charged the {shared - alone:.2f} ms between. "
+            "The CPU's parts are fitted, never timed alone."
         ),
         title=(
             f"One prompt makes a step of {by_hand.ANSWERS} answers "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.capacity import day, runs
+from llmserve_lab.capacity import day, followed, runs
 from llmserve_lab.capacity.record import recorded
 from llmserve_lab.capacity.trace import MINUTE_S, azure_hour, per_bin
 from llmserve_lab.capacity.triangle import (
@@ -198,7 +198,7 @@ def signals() -> StaticFigure:
         va="center",
         fontsize=8,
     )
-    axes.set(xlim=(0, 1.45), xlabel="share of the burst's requests that are late")
+    axes.set(xlim=(0, 1.45), xlabel="share of requests that are late")
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     for text, ink, at in (
@@ -208,11 +208,13 @@ def signals() -> StaticFigure:
         axes.annotate(text, (at, 1.03), xycoords="axes fraction", color=ink.light)
     best = max(runs.TARGETS, key=lambda each: runs.scaled_run(each).kept)
     slow, fast = (runs.scaled_run(best, each) for each in (runs.SLOW_S, runs.FAST_S))
+    stands = runs.scaled_run(names[-1])
     return StaticFigure.of(
         figure,
         sentence=(
             f"The best signal misses {1 - slow.kept:.0%} or {1 - fast.kept:.1%}. "
-            "GPU-h: GPU-hours rented in the half hour."
+            "GPU-h: GPU-hours rented in the half hour; "
+            f"three that stand take {followed.day_with_burst_h(stands):.0f} in a day."
         ),
         title="With a slow start each of these loops breaks the promise",
         name="capacity.signals",
