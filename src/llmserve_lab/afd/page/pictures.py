@@ -212,8 +212,9 @@ def over_targets() -> StaticFigure:
         title="The split is behind, except near the target at which the group changes "
         "to two halves",
         sentence=(
-            "Upright line: below it the group that may choose takes one batch. Solid: "
-            "one layout on both sides. Dashed: each side chooses what it may. At 50 ms "
+            "Solid: nothing chosen, as in the first row of the table above. Dashed: "
+            "everything chosen, as in its last row; upright line: from there on this "
+            "group takes two halves. At 50 ms "
             f"the split goes from {abs(eight[0]):.0f}% to {abs(eight[1]):.0f}% behind "
             f"if rows are sent 8 times, and from {abs(once[0]):.0f}% behind to "
             f"{once[1]:.0f}% ahead if once to each node."
