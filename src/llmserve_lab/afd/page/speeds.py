@@ -68,10 +68,6 @@ def over_speeds() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="afd.over-speeds",
-        title="The split leads on a network half as fast, and comes near at two to "
-        "three times today's speed",
-        sentence=(
-            "At 50 ms per token, a row sent 8 times, nothing chosen. Bars below the "
-            "line: the split is behind."
-        ),
+        title="The network's speed turns the split's lead twice",
+        sentence="At 50 ms per token, a row sent 8 times, nothing chosen.",
     )
