@@ -8,7 +8,7 @@ from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.afd.page import comparison, speeds
 from tests.page import drawn, seen
 
-H100, TIGHT, COPIES = "h100-sxm", 0.05, "expert"
+H100, TIGHT, COPIES = "h100-sxm", 0.05, comparison.COPIES
 RATES = {
     "½": 0.5, "¾": 0.75, "1": 1, "1½": 1.5, "2": 2, "3": 3, "4": 4, "8": 8,
     "no wire": 1e9,
