@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.afd import coupled, deployment
+from llmserve_lab.afd import deployment
 from llmserve_lab.afd.page import comparison, inputs, tables
 from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS
@@ -53,25 +53,6 @@ def test_each_column_of_one_layer_in_the_best_splits() -> None:
         for head, time in times.items():
             assert row[head].endswith(" µs") and agrees(row[head][:-3], time), head
         assert us["wire"] == pytest.approx(us["starts"] + us["out"] + us["back"])
-
-
-def test_each_column_of_group_and_split_charged_alike() -> None:
-    for row, (spread, overlap) in zip(
-        rows(comparison.beside_table()),
-        product((0.0, 0.5), ("free", "charged")),
-        strict=True,
-    ):
-        loads = "contexts differ" if spread else "contexts alike"
-        assert row["overlap"] == f"{overlap}, {loads}"
-        how: Any = {"overlap": overlap, "spread": spread, "copies": "expert"}
-        for head, halves in (("one batch", False), ("two halves", True)):
-            group = coupled.arranged(H100, GPUS, TIGHT, halves=halves, **how)
-            assert agrees(row[head], group.gpu_tokens_per_s), (head, row)
-        best = deployment.best_split(H100, GPUS, TIGHT, **how).gpu_tokens_per_s(TIGHT)
-        assert agrees(row["split"], best)
-        groups = [numbers(row[head])[0] for head in ("one batch", "two halves")]
-        (behind,) = numbers(row["split 4"])
-        assert behind == pytest.approx(100 * (best / max(groups) - 1), abs=0.6)
 
 
 def test_each_column_of_the_measured_groups_and_of_what_a_gpu_holds() -> None:

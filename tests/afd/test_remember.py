@@ -254,6 +254,10 @@ def test_what_a_split_waits_for_is_told_apart() -> None:
     assert account["waits: network"][2] == pytest.approx(8.2, abs=0.2)
     assert (unequal, idle) == pytest.approx((89.0, 32.9), abs=0.2)
     assert account["waits: other kind"][2] == pytest.approx(unequal + idle)
+    waits = [account[f"waits: {what}"] for what in ("network", "other kind")]
+    for at, share in ((1, 0.06), (2, 0.21)):
+        whole = sum(spent[at] for spent in account.values())
+        assert sum(each[at] for each in waits) / whole == pytest.approx(share, abs=5e-3)
 
 
 def test_gpu_time_of_a_token_adds_up_to_the_rates() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.afd import coupled
+from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.page import comparison, inputs
 from llmserve_lab.afd.theory import corrected_model
@@ -107,6 +107,33 @@ def test_the_paper_s_example_at_the_same_speed(
     assert found.gain == pytest.approx(gain, abs=0.003)
     alone = 0.00165 * 600 * found.requests + 50 + 0.083 * found.requests + 100
     assert alone == pytest.approx(found.turn)
+
+
+def most(n_batches: int, turn: float) -> float:
+    """Tokens per cycle and machine at a turn: every batch and every ratio is tried."""
+    batches, ratios = np.meshgrid(np.arange(1, 400), np.arange(1, 24))
+    attn, ffn = 50 + 0.99 * batches, 100 + 0.083 * ratios * batches
+    loop = (attn + ffn + 20 + 0.022 * batches) / n_batches
+    kept = np.maximum(np.maximum(attn, ffn), loop) <= turn / n_batches * (1 + 1e-9)
+    made = batches * ratios / (ratios + 1) / (turn / n_batches)
+    return float(np.where(kept, made, 0).max())
+
+
+def test_at_the_same_speed_a_third_batch_costs_the_example_a_tenth() -> None:
+    turn = 2 * 303.44
+    two, three = most(2, turn), most(3, turn)
+    assert two == pytest.approx(0.750, abs=0.001)
+    assert three == pytest.approx(8 * 153 / 9 / (turn / 3), rel=1e-3)
+    assert 1 - three / two == pytest.approx(0.10, abs=0.005)
+
+
+def test_at_the_same_speed_a_third_batch_pays_on_the_gpus() -> None:
+    every = deployment.splits("h100-sxm", 96, copies=comparison.COPIES)
+    rates = {
+        m: max(s.gpu_tokens_per_s(0.05) for s in every if s.n_batches == m)
+        for m in (2, 3, 4)
+    }
+    assert rates[3] > 1.3 * rates[2] and rates[3] > rates[4] > rates[2]
 
 
 @pytest.mark.parametrize("nodes", [1, 6, 8, 12, 256])

@@ -76,15 +76,6 @@ def test_each_way_to_send_has_the_ink_of_its_name_over_the_targets() -> None:
             assert group.n_batches == halves
 
 
-def test_the_sentence_over_the_targets_says_where_fifty_milliseconds_are() -> None:
-    said = pictures.over_targets().sentence.split("At 50 ms")[-1]
-    eight, once = ends("expert", 50), ends("node", 50)
-    assert eight[0] < eight[1] < 0 > once[0] and once[1] > 0
-    found = numbers(said)
-    wanted = [-eight[0], -eight[1], 8, -once[0], once[1]]
-    assert found == pytest.approx(wanted, abs=0.5)
-
-
 def test_no_place_holds_two_batches_and_each_goes_its_way() -> None:
     took = {True: [1e6 * s.split_s for s in inputs.sides()],
             False: [1e6 * s.half_s for s in inputs.sides()]}  # fmt: skip

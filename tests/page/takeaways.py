@@ -8,12 +8,13 @@ KEPT: dict[str, list[str]] = {
             "‘further Attention’ ‘long as’ balance loop_two ‘with the’ ‘With prompts’ "
             "prompt_long loop_long"
         ),
-        "‘nothing of’ three_word ‘no port’ ‘longer than’",
+        "‘nothing of’ three_word ‘no port’ ‘longer than’ third_lost",
         "‘Long requests’ ‘many steps’ meets",
         "lost_top ‘best ratio’ lost_far far",
         (
-            "gpus tight ‘best split’ all_behind ‘less than’ ‘with a’ ‘With one’ "
-            "behind_node ahead_node ‘fast No’ ‘No such’"
+            "gpus tight ‘best split’ behind_free ‘less than’ ‘with a’ all_behind "
+            "‘less in’ n_behind n_variants ‘fast it’ half_ahead ‘With one’ "
+            "behind_node ahead_node ‘No such’"
         ),
     ],
     "capacity": [

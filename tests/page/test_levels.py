@@ -96,6 +96,7 @@ LEVELS: dict[tuple[str, int], Callable[[Any], set[Level]]] = {
     ("afd.pictures.looked_at", 0): looked_at,
     ("afd.pictures.over_targets", 0): lambda _: {("level", 0.0), ("upright", 38.0)},
     ("afd.pictures.over_targets", 1): lambda _: {("level", 0.0), ("upright", 44.0)},
+    ("afd.speeds.over_speeds", 0): lambda _: {("level", 0.0)},
     ("capacity.stills.hour", 0): hour,
     ("capacity.stills.kept", 0): kept,
     ("capacity.stills.signals", 0): lambda _: {("upright", 0.1)},  # nine in ten
@@ -114,6 +115,7 @@ CALL = re.compile(r"\.ax[hv]line\(")
 # Calls in a chapter's drawings, so that a new line is read here, too.
 CALLS = {
     "afd.pictures": 3,
+    "afd.speeds": 1,
     "capacity.stills": 5,
     "continuous_batching.stills": 1,
     "flash_attention.pictures": 1,

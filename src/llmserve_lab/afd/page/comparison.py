@@ -15,7 +15,6 @@ from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, Deployment
 from llmserve_lab.catalog.selection import in_servers, stacks_known
-from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import blind_runs
 from llmserve_lab.deepseek.evaluation.kernels import transfers
@@ -244,37 +243,6 @@ def measured_table() -> Table:
         )
     columns = ("group and TPOT", "requests × context", "measured", "model", "off")
     return Table("Groups in two halves, at their own time per token", columns, rows)
-
-
-def beside_table(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Table:
-    """Table of group and split at one target, charged alike, contexts equal or not.
-
-    Raises:
-        ValueError: the target is not positive.
-    """
-    positive("tpot_s", tpot_s)
-    rows: list[tuple[str, ...]] = []
-    for spread, overlap in product((0.0, SPREAD), OVERLAPS):
-        rates = beside(gpu, tpot_s, overlap=overlap, spread=spread)
-        behind = lead(gpu, tpot_s, overlap=overlap, spread=spread)
-        loads = "contexts differ" if spread else "contexts alike"
-        rows.append(
-            (
-                f"{overlap}, {loads}",
-                *(f"{rate:,.0f}" for rate in rates.values()),
-                f"{behind:+.0%}".replace("-", "−"),
-            )
-        )
-    notes = (
-        f"Tokens/s of a GPU, DeepSeek-V3 on {GPUS} {accelerator(gpu).name} at "
-        f"{1e3 * tpot_s:.0f} ms per token, contexts of 4,096 tokens on average; where "
-        f"they differ, by a standard deviation of {SPREAD:.0%} of that. Last column: "
-        "the split against the better group.",
-        "Groups were measured, at another load; a split nobody has measured.",
-    )
-    columns = ("overlap", *WAYS, "split")
-    caption = "One group and the best split, charged alike"
-    return Table(caption, columns, rows, notes=notes)
 
 
 @cache

@@ -25,7 +25,6 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 
 KINDS = ((4, 3), (14, 9))  # prompt and steps of two kinds of requests
 GPU, GPUS = "h100-sxm", 96
-TARGET = 0.05  # seconds per token
 TARGETS = tuple(ms / 1e3 for ms in range(30, 81, 2))
 MANY = 4000  # draws of a bundle's loads
 COPIES: tuple[coupled.Copies, ...] = ("expert", "node")
@@ -204,18 +203,14 @@ def over_targets() -> StaticFigure:
     both[0].yaxis.set_major_formatter(lambda value, _: f"{value:+.0f}%")
     both[0].locator_params(axis="y", nbins=6)
     quiet(figure)
-    at = TARGETS.index(TARGET)
-    eight, once = ([each[at] for each in leads(way)] for way in COPIES)
     return StaticFigure.of(
         figure,
         name="afd.over-targets",
         title="The split is behind, except near the target at which the group changes "
         "to two halves",
         sentence=(
-            "Upright line: below it the group that may choose takes one batch. Solid: "
-            "one layout on both sides. Dashed: each side chooses what it may. At 50 ms "
-            f"the split goes from {abs(eight[0]):.0f}% to {abs(eight[1]):.0f}% behind "
-            f"if rows are sent 8 times, and from {abs(once[0]):.0f}% behind to "
-            f"{once[1]:.0f}% ahead if once to each node."
+            "Solid: nothing chosen, as in the first row of the table above. Dashed: "
+            "everything chosen, as in its last row; upright line: from there on this "
+            "group takes two halves."
         ),
     )

@@ -112,8 +112,9 @@ def both_ways() -> StaticFigure:
         title=f"In layers with experts the split's FFN GPUs wait for {1 - ffn:.0%} of "
         f"the time, GPUs of the group for {1 - group:.0%}",
         sentence=(
-            "Played from the times of the table. Blue: attention. Green: FFN. Purple: "
-            "rows on the wire. A number is a batch, or a half; white is waiting."
+            "Played from the times in the fold above. Blue: attention. Green: FFN. "
+            "Purple: rows on the wire. A number is a batch, or a half; white is "
+            "waiting."
         ),
     )
     return replace(drawn, svg=by_night(drawn.svg))

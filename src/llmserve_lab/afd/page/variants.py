@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from statistics import median
 
 from llmserve_lab.afd.page.comparison import (
     CONTEXTS,
@@ -24,6 +23,7 @@ from llmserve_lab.afd.page.verdict import (
     ADDED,
     EVERY,
     FREE,
+    HALF,
     TWICE,
     as_is,
     by_choices,
@@ -70,6 +70,7 @@ def variants() -> tuple[Variant, ...]:
         for what, each in [*ADDED.items()][1:]
     )
     network = (
+        Variant("network", "network half as fast", as_is(off=HALF).lead),
         Variant("network", "network twice as fast", as_is(off=TWICE).lead),
         Variant("network", "no time on the wire", as_is(off=FREE).lead),
         Variant("network", "the same, all chosen", by_choices(EVERY, off=FREE).lead),
@@ -92,11 +93,6 @@ def variants() -> tuple[Variant, ...]:
 def leads() -> tuple[float, ...]:
     """The leads of all variants."""
     return tuple(lead for each in variants() for lead in each.leads)
-
-
-def middle() -> float:
-    """The lead that half of the variants do not reach."""
-    return median(leads())
 
 
 def variants_table() -> Table:

@@ -203,14 +203,13 @@ def cases() -> tuple[Changed, ...]:
 
 
 def others() -> dict[str, Changed]:
-    """What else was changed, by what it is: rows once to a node, a network, one side.
+    """What else was changed, by what it is: rows once to a node, one side.
 
     Changes of both sides with a copy for each expert are in
-    :mod:`llmserve_lab.afd.page.variants`, but for the network that is half as fast.
+    :mod:`llmserve_lab.afd.page.variants`.
     """
     faster: dict[str, Any] = {"copies": "node", "off": TWICE}
     return {
-        "both: network half as fast": as_is(off=HALF),
         "both: twice as fast, a row once to each node": as_is(**faster),
         "the same, every choice free": by_choices(EVERY, **faster),
         "split alone: no waiting for the host": Changed(
