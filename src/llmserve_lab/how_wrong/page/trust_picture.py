@@ -32,7 +32,7 @@ def trust() -> StaticFigure:
     """Mean errors by what is new about a server: left out of a fit, and blind."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.05))
+    figure, axes = plt.subplots(figsize=(4.4, 2.25))
     names = (f"new: {each}" for each in [*CASES][1:])
     left = dict(zip(names, left_out_means(), strict=True))
     lines = left | blind_means()
