@@ -62,22 +62,22 @@ def test_every_plan_is_held_against_its_promise_over_its_prediction() -> None:
 def test_the_plans_decided_on_follow_from_their_rates() -> None:
     """By a pocket calculator: servers from the rate, GPUs from the servers."""
     table = plan_tables.decided()
-    assert table.columns[3:6] == ("tokens/s", "servers", "GPUs")
+    assert table.columns[3:7] == ("tokens/s", "servers", "GPUs", "GPUs too many")
     gpus = []
-    for _, _, clients, rate, servers, devices, _ in table.rows:
+    for _, _, clients, rate, servers, devices, spare, _ in table.rows:
         per_s = int(str(rate).replace(",", ""))
         assert ceil(decision.ASKED_PER_S / per_s) == int(servers)
         assert example.TP * int(servers) == int(devices)
         assert 20 < per_s / int(clients) < 60
+        assert int(devices) - int(spare) == worked_plans()[-1].gpus
         gpus.append(int(devices))
     hope, engine, band, measured = worked_plans()
-    assert gpus[:2] == [band.gpus, engine.gpus]
-    assert gpus[-2:] == [hope.gpus, measured.gpus]
-    for row, beside in zip(table.rows[2:4], decision.engine_neighbours(), strict=True):
-        plan = decision.engine_plan_at(beside.tpot.factor)
-        assert str(beside.clients) in str(row[0]) and int(row[2]) == plan.clients
-        assert float(row[1]) == beside.tpot.factor and row[-1] == "–"
-    cheap, dear = gpus[2:4]
+    assert gpus == [band.gpus, engine.gpus, hope.gpus, measured.gpus]
+    assert hope.gpus == measured.gpus  # "would have said … too"
+    cheap, dear = (
+        example.TP * decision.servers(decision.engine_plan_at(by), "longest_s")
+        for by in (each.tpot.factor for each in decision.engine_neighbours())
+    )
     assert measured.gpus < cheap < engine.gpus < dear < band.gpus
 
 

@@ -184,6 +184,6 @@ def test_the_page_says_how_mixtures_came_out() -> None:
     ends = (expert_tables.tried("mended", "tpot"), expert_tables.fourth("mended"))
     assert [each["mean"] for each in ends] == [*expert_tables.span()]
     drawn = trust_picture.blind_means()
-    trials = [drawn[f"mixtures, {name} trial"] for name in ("best", "worst")]
+    trials = [drawn[f"mixtures, TPOT, {name} trial"] for name in ("best", "worst")]
     assert trials == [100 * each for each in expert_tables.span()]
     assert expert_tables.fifth("dense")["mean"] < expert_tables.fifth("mended")["mean"]

@@ -7,7 +7,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from llmserve_lab.how_wrong import decision, example, factors, fairness
+from llmserve_lab.how_wrong import decision, example, factors, fairness, worth
 from llmserve_lab.how_wrong.page import plan_tables, tables, trust_picture
 from llmserve_lab.how_wrong.record import (
     ENOUGH,
@@ -218,6 +218,39 @@ def test_two_runs_of_a_server_correct_the_loads_between() -> None:
         mean = (ratio[few] * ratio[many]) ** 0.5
         sizes += [abs(ratio[n] / mean - 1) for n in ratio if n not in (few, many)]
     assert both == pytest.approx(np.mean(sizes), rel=1e-9)
+
+
+def test_a_factor_after_two_runs_is_tested_on_servers_that_did_not_make_it() -> None:
+    """Counted over again from the rows; fewer are held than by a factor of all."""
+    rows, error = chosen("tpot", "model")
+    ratios = dict[tuple[str, int, int], dict[int, float]]()
+    for row, error_of in zip(rows, error, strict=True):
+        key = (row.server, row.prompt_len, row.output_len)
+        ratios.setdefault(key, {})[row.clients] = float(error_of) + 1
+    late = dict[str, list[float]]()
+    for (name_of, _, _), ratio in ratios.items():
+        few, many = min(ratio), max(ratio)
+        mean = (ratio[few] * ratio[many]) ** 0.5
+        late.setdefault(name_of, []).extend(
+            mean / ratio[n] for n in ratio if n not in (few, many)
+        )
+    late = {server: each for server, each in late.items() if each}
+    every = [each for own in late.values() for each in own]
+    assert worth.runs_factor() == pytest.approx(np.quantile(every, 0.95))
+    held = {}
+    for server, own in late.items():
+        others = [each for name in late if name != server for each in late[name]]
+        held[server] = [each <= np.quantile(others, 0.95) for each in own]
+    pooled, by_server = worth.runs_held()
+    assert by_server == pytest.approx(
+        {name: np.mean(all) for name, all in held.items()}
+    )
+    assert pooled == pytest.approx(
+        np.mean([one for all in held.values() for one in all])
+    )
+    assert pooled < 0.95 and min(by_server.values()) < 0.6  # single servers, much less
+    mine = worth.runs_factor(example.rows()[0].server)  # which the page works by hand
+    assert round(mine, 2) == round(worth.runs_factor(), 2)
 
 
 def test_the_error_falls_and_rises_with_the_load() -> None:

@@ -131,6 +131,7 @@ TABLES = (
         (
             Worked("servers", ("tokens/s",), lambda rate: ceil(40_000 / rate)),
             Worked("GPUs", ("servers",), lambda servers: TP * servers),
+            Worked("GPUs too many", ("GPUs",), lambda gpus: gpus - 13 * TP),
         ),
     ),
     Rules(

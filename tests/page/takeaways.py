@@ -91,7 +91,7 @@ KEPT: dict[str, list[str]] = {
         "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
         "‘worse than’ ttft",
         "‘within one’ full_ttft",
-        "‘not made’ single_least single_most held_least held_most dense_held",
+        "‘not made’ single_least single_most first_least first_most dense_held",
     ],
     "kv_memory": [
         "kappa_kib tokens share ‘with up’ uncrossed",

@@ -79,12 +79,13 @@ class BetweenRuns:
     where the server was run once before, with its fewest or most clients or both and
     the same lengths: then the predictions are divided by predicted over measured of
     those runs (of both, by the geometric mean). None of the scored loads was run for
-    it: cross-validated.
+    it: cross-validated. ``late`` are the measured times over these corrected ones.
     """
 
     servers: tuple[str, ...]
     before: Floats
     after: Floats
+    late: Floats
 
 
 def own_runs(which: Runs) -> tuple[float, float]:
@@ -110,8 +111,9 @@ def between_runs(which: Runs) -> BetweenRuns:
         servers += [server] * len(between)
         before += [each for _, each in between]
         after += [each - shift for _, each in between]
-    sizes = (np.abs(np.expm1(each)) for each in (before, after))
-    return BetweenRuns(tuple(servers), *sizes)
+    was, corrected = np.array(before), np.array(after)
+    first, then = (np.abs(np.expm1(each)) for each in (was, corrected))
+    return BetweenRuns(tuple(servers), first, then, np.exp(-corrected))
 
 
 def at_the_most() -> float:

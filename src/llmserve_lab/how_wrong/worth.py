@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from llmserve_lab.how_wrong import fairness
 from llmserve_lab.how_wrong.decision import PlannedLoad, measured_loads
+from llmserve_lab.validation.bands import TAILS
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,28 @@ def two_runs() -> TwoRuns:
         corrected_s / _found_s(between) - 1,
         between.tpot.predicted_s / _found_s(between) - 1,
     )
+
+
+def runs_factor(without: str = "") -> float:
+    """What nineteen in twenty loads between two own runs stay below, once corrected.
+
+    Measured over corrected TPOT of all servers but one.
+    """
+    runs = fairness.between_runs("both")
+    others = runs.late[np.array(runs.servers) != without]
+    return float(np.percentile(others, TAILS[1]))
+
+
+def runs_held() -> tuple[float, Mapping[str, float]]:
+    """Share of the loads between that a factor of *other* servers held; by server."""
+    runs = fairness.between_runs("both")
+    server = np.array(runs.servers)
+    held = {
+        name: runs.late[server == name] <= runs_factor(name)
+        for name in dict.fromkeys(runs.servers)
+    }
+    pooled = float(np.concatenate([*held.values()]).mean())
+    return pooled, {name: float(each.mean()) for name, each in held.items()}
 
 
 def _found_s(load: PlannedLoad) -> float:

@@ -32,7 +32,7 @@ def trust() -> StaticFigure:
     """Mean errors by what is new about a server: left out of a fit, and blind."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.3))
+    figure, axes = plt.subplots(figsize=(4.4, 2.25))
     names = (f"new: {each}" for each in [*CASES][1:])
     left = dict(zip(names, left_out_means(), strict=True))
     lines = left | blind_means()
@@ -50,12 +50,11 @@ def trust() -> StaticFigure:
         figure,
         sentence=(
             f"Upper lines: TPOT of all {len(dense_rows())} rows of dense models, with "
-            "what is new kept out of the fit. Lower lines: predicted before anybody "
-            "had looked at the times."
+            "what is new kept out of the fit. Lower lines: the times that are named."
         ),
         title=(
-            f"A dense server left out of the fit is {min(left.values()):.0f} to "
-            f"{max(left.values()):.0f} % off; blind, the errors were "
+            f"TPOT of a dense server left out of the fit: {min(left.values()):.0f} to "
+            f"{max(left.values()):.0f} % off. Blind, other times: "
             f"{min(blind):.0f} to {max(blind):.0f} %"
         ),
         name="how_wrong.trust",
@@ -74,9 +73,9 @@ def blind_means() -> dict[str, float]:
     found = {
         "twin, decode steps": twin_blind.score().mean_error,
         "one GPU, decode steps": alone["decode"],
-        "mixtures, best trial": best,
-        "mixtures, worst trial": worst,
-        "dense models": dense_blind.score()["mean"],
+        "mixtures, TPOT, best trial": best,
+        "mixtures, TPOT, worst trial": worst,
+        "dense, whole answers": dense_blind.score()["mean"],
         "one GPU, whole prompts": alone["prompt"],
     }
     return {name: 100 * mean for name, mean in found.items()}
