@@ -1,6 +1,7 @@
 """Drawings and tables, part by part: each found a second time."""
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -279,3 +280,19 @@ def test_the_numbers_above_are_those_of_the_running_example() -> None:
     known = running_example.ideal()
     assert (float(known["peak_flops"]), float(known["hbm_bw"])) == (PEAK, RATE)
     assert LLAMA.params_read == pytest.approx(READ, rel=1e-4)
+
+
+@pytest.mark.parametrize("key", ["llama-3.1-8b", "llama-3.1-70b"])
+def test_a_cache_is_as_much_smaller_as_heads_share(key: str) -> None:
+    """In the sentence and the title of the still: 32 heads of 8 are 4 times."""
+    shape = MODELS[key]
+    query, shared = shape.attention.n_heads, shape.attention.n_kv_heads
+    made = drawings.heads(shape)
+    assert re.findall(r"\d+", made.sentence) == [
+        str(query),
+        str(shared),
+        str(query // shared),
+    ]
+    assert made.title.endswith(
+        f": {query // shared} query heads share one key–value head"
+    )

@@ -94,3 +94,22 @@ def test_the_own_bars_are_the_readouts() -> None:
     known, own = figures.ladder().values(), bars(1)[-1]
     shown = {r.label.split()[-1]: known[r.name] for r in figures.ladder().readouts}
     assert {kind: bar["said"] for kind, bar in own.items()} == pytest.approx(shown)
+
+
+@pytest.mark.parametrize("left", ["the engine", "all rows (datasheet, no fit)"])
+@pytest.mark.parametrize(
+    "kind", ["time per output token (TPOT)", "time to first token (TTFT)"]
+)
+def test_nearly_all_points_are_on_the_axis_and_spread_over_it(
+    kind: str, left: str
+) -> None:
+    """What lies beyond an end of the axis is cut off."""
+    points = [
+        each["y"]
+        for each in drawn.marks(figures.residuals(), "symbol", kind=kind, left=left)
+        if each["shape"] == "square"
+    ]
+    height = figures.residuals().spec["height"]
+    inside = [y for y in points if 0 <= y <= height]
+    assert len(inside) > 0.8 * len(points) > 300
+    assert max(inside) - min(inside) > 0.4 * height

@@ -40,7 +40,7 @@ def _items(figure: LiveFigure, **changes: Any) -> list[tuple[Any, ...]]:
     return list(seen._items(scene["scenegraph"]))
 
 
-def marks(figure: LiveFigure, kind: str, **changes: Any) -> list[dict[str, Any]]:
+def marks(figure: LiveFigure, kind: str, /, **changes: Any) -> list[dict[str, Any]]:
     """Marks of one kind at a setting: left and top in pixels, ink, and the rest."""
     return [
         {**item, "x": x, "y": y, "ink": seen._ink(item)}
