@@ -93,3 +93,8 @@ def test_charged_overlap_leaves_the_split_behind_both_groups() -> None:
     one, two, split = comparison.beside(H100, TIGHT, overlap="charged").values()
     assert 1 - split / two == pytest.approx(0.063, abs=0.004)
     assert 1 - split / one == pytest.approx(0.179, abs=0.004)
+
+
+def test_the_split_leads_at_half_the_speed_alone_as_the_title_says() -> None:
+    ahead = [name for name, speed in RATES.items() if speeds.at_speed(speed).lead > 0]
+    assert ahead == ["½"] and "half the network" in speeds.over_speeds().title

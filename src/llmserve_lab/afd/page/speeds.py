@@ -68,6 +68,6 @@ def over_speeds() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="afd.over-speeds",
-        title="The network's speed turns the split's lead twice",
+        title="Only at half the network's speed does the split lead",
         sentence="At 50 ms per token, a row sent 8 times, nothing chosen.",
     )
