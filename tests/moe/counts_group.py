@@ -45,7 +45,7 @@ def least_ep(rng: random.Random) -> Case:
     while routed > ep * (memory - rest - keep):
         ep += 1
     known = {"routed_bytes": routed, "replicated_bytes": rest}
-    return Case(known | {"hbm_bytes": memory, "reserved_bytes": keep}, ep)
+    return Case(known | {"engine_bytes": memory, "reserved_bytes": keep}, ep)
 
 
 def on_gpus(rng: random.Random) -> tuple[dict[str, float], float, float]:

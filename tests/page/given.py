@@ -53,7 +53,7 @@ def nemo() -> list[float]:
     shape, each = mine.model, catalog.accelerator("h100-sxm").usable_bytes
     token = 4 * shape.n_layers * 8 * 128
     weights = 2 * shape.params_total
-    return [2, float(each), 0.8, weights, float(np.mean(others)), 16, 16 * token]
+    return [2, float(each), 0.85, weights, float(np.mean(others)), 16, 16 * token]
 
 
 def seesaw() -> list[float]:

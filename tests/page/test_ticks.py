@@ -21,11 +21,13 @@ Pairs = list[tuple[float, float]]
 
 def written(axis: Any) -> tuple[Pairs, bool]:
     """Places and the numbers at them, and whether these are per cents."""
-    pairs, percent = list[tuple[float, float]](), False
+    pairs, percent = list[tuple[float, float]](), False  # none where there are names
     for tick in axis.get_major_ticks():
         at, text = tick.get_loc(), tick.label1.get_text()
         in_math = MATH.fullmatch(text)
         found = NUMBER.fullmatch(in_math[1] if in_math else text)
+        if text and not found:
+            return [], False
         if found:
             number = found[1].replace(",", "").replace("\N{MINUS SIGN}", "-")
             pairs.append((float(at), float(number)))
