@@ -8,6 +8,7 @@ import pytest
 
 from llmserve_lab import running_example
 from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.end_to_end import measured
 from llmserve_lab.end_to_end.arguments import block_table
 from llmserve_lab.end_to_end.example import VECTORS, example
@@ -286,6 +287,7 @@ def test_the_numbers_above_are_those_of_the_running_example() -> None:
 def test_a_cache_is_as_much_smaller_as_heads_share(key: str) -> None:
     """In the sentence and the title of the still: 32 heads of 8 are 4 times."""
     shape = MODELS[key]
+    assert isinstance(shape.attention, GroupedQueryAttention)
     query, shared = shape.attention.n_heads, shape.attention.n_kv_heads
     made = drawings.heads(shape)
     assert re.findall(r"\d+", made.sentence) == [

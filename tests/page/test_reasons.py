@@ -88,7 +88,7 @@ def blocks(*each: float) -> Numbers:
     n, room, share, weights, kept, _, block = each
     (mine,) = (c for c in BLOCK_COUNTS if "Nemo" in c.model.name and c.tp == 2)
     fit = (n * (share * room - kept) - weights) / block
-    return [fit, fit, 0.9, float(mine.blocks)]
+    return [float(int(fit)), fit, 0.9, float(mine.blocks)]
 
 
 def trial(key: str, cause: str, remedy: str) -> RemedyTrial:
