@@ -137,7 +137,7 @@ line("flash_attention", "output # maximum #, sum #, rescaled by # maximum #, sum
      "rescaled by # output #", weighed(WORTH), 5, exp_sum(5, 4), 0,
      5, exp_sum(*WORTH), 1, weighed(WORTH))  # fmt: skip
 line("how_wrong", "# blocks",
-     math.floor((2 * (0.8 * 85.030e9 - 1.224e9) - 24.496e9) / 2.62144e6))  # fmt: skip
+     math.floor((2 * (0.85 * 85.030e9 - 1.224e9) - 24.496e9) / 2.62144e6))  # fmt: skip
 line("kv_memory", "--max-num-seqs # --max-model-len #",
      math.floor((58_263 - 133) / (150 + 39 * 128_256 / 2**20)), 1200)  # fmt: skip
 line("mixture_of_experts", "experts [[#, #], [#, #]], weights [[#, #], [#, #]]",
