@@ -51,7 +51,7 @@ def test_dense_models_came_out_too_short_blind() -> None:
     servers = {(*(line[n] for n in ("model", "system", "engine", "precision", "tp")),)
                for line in table}  # fmt: skip
     assert dense_blind.servers() == len(servers)
-    n, share = dense_blind.held()
+    n, share = dense_blind.held_share()
     limits = dense_blind.score(group=dense_blind.WITH_BAND)
     assert n == limits["n"] and share < 0.2 and limits["mean"] > dense_blind.GOAL
 

@@ -10,7 +10,7 @@ from llmserve_lab.engine import IterationLoad
 from llmserve_lab.how_wrong.factors import nested_held
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 from llmserve_lab.validation.constants import record
-from llmserve_lab.validation.dense_trial import ALL, trial_record
+from llmserve_lab.validation.dense_trial import ALL, held_share, trial_record
 
 Kind = Literal["tpot", "ttft"]
 READERS = 64  # requests that one GPU writes for at a time
@@ -63,6 +63,4 @@ def blind() -> tuple[float, int, str]:
     That share is of the runs for which there is a range, in per cent.
     """
     score = trial_record()["scores"]["book"][ALL]
-    inside = [each for each in trial_record()["held"] if each is not None]
-    held_share = sum(inside) / len(inside)
-    return float(score["mean"]), int(score["n"]), f"{100 * held_share:.0f} %"
+    return float(score["mean"]), int(score["n"]), f"{100 * held_share()[1]:.0f} %"

@@ -3,7 +3,7 @@
     python -m llmserve_lab.validation.dense_trial FILE.csv
 
 prints the errors of a file with :data:`COLUMNS`; with ``write``, the trial of the
-vendored file is written to ``data/dense_trial_record.json``. The form of the dense
+in_full file is written to ``data/dense_trial_record.json``. The form of the dense
 model and its constants are those of :func:`.achieved`, fitted to 968 other rows. They,
 the choice of the runs (``tools/dense_trial_rows.py``, by settings), this file and the
 goal were fixed before a time was read.
@@ -19,7 +19,6 @@ are scored apart.
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterable, Mapping
@@ -48,8 +47,8 @@ from llmserve_lab.validation.rows import (
     MeasuredRow,
     Sorted,
     dense_rows,
+    in_full,
     sort_rows,
-    vendored,
 )
 from llmserve_lab.validation.scores import ErrorScore, score_of
 from llmserve_lab.validation.setting import Setting
@@ -169,10 +168,7 @@ def _told(row: LoopRow, line: Mapping[str, str]) -> DenseTrialRow:
 @cache
 def trial_runs() -> tuple[MeasuredRow, ...]:
     """The runs that were scored blind."""
-    found = trial_rows(csv.DictReader(vendored(ROWS).splitlines()))
-    if found.left_out:
-        raise ValueError(f"{ROWS} must be known in full, got {found.left_out}")
-    return found.rows
+    return in_full(ROWS, trial_rows)
 
 
 @cache
@@ -180,6 +176,13 @@ def trial_record() -> Mapping[str, Any]:
     """What was written of the trial."""
     found: Mapping[str, Any] = json.loads(RECORD.read_text("utf8"))
     return found
+
+
+@cache
+def held_share() -> tuple[int, float]:
+    """Runs for which the book gives a band, and the share that lies inside."""
+    inside = [each for each in trial_record()["held"] if each is not None]
+    return len(inside), sum(inside) / len(inside)
 
 
 def error_of(predictor: Predictor, reached: ServingConstants) -> Floats:

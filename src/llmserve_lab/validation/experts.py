@@ -34,8 +34,8 @@ from llmserve_lab.validation.protocol import cached_bytes, protocol_of
 from llmserve_lab.validation.rows import (
     MeasuredRow,
     Sorted,
+    in_full,
     sort_rows,
-    vendored,
 )
 from llmserve_lab.validation.unit_work import bill_of, bytes_per_weight, cost_of
 
@@ -131,10 +131,7 @@ def expert_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
 @cache
 def stored_runs() -> tuple[MeasuredRow, ...]:
     """The 763 runs that were scored blind; their protocol is not public."""
-    found = expert_rows(csv.DictReader(vendored("expert_rows.csv").splitlines()))
-    if found.left_out:
-        raise ValueError(f"expert_rows.csv must be known in full, got {found.left_out}")
-    return found.rows
+    return in_full("expert_rows.csv", expert_rows)
 
 
 def expert_cost(

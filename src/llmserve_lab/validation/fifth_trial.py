@@ -16,7 +16,6 @@ one client, whose token took 3.4 times as long as predicted. Nothing is fitted t
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterable, Mapping
@@ -50,7 +49,7 @@ from llmserve_lab.validation.rows import (
     PRECISIONS,
     MeasuredRow,
     Sorted,
-    vendored,
+    in_full,
 )
 from llmserve_lab.validation.second_trial import Scores, print_scores, trial_record
 from llmserve_lab.validation.served import made, served_constants
@@ -109,10 +108,7 @@ def fifth_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
 @cache
 def fifth_runs() -> tuple[MeasuredRow, ...]:
     """The runs that were scored blind, of those that the rule takes all it can hold."""
-    found = fifth_rows(csv.DictReader(vendored(ROWS).splitlines()))
-    if found.left_out:
-        raise ValueError(f"{ROWS} must be known in full, got {found.left_out}")
-    return found.rows
+    return in_full(ROWS, fifth_rows)
 
 
 @cache

@@ -9,7 +9,6 @@ and requests. Nothing of it is fitted.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -40,8 +39,8 @@ from llmserve_lab.validation.rows import (
     PRECISIONS,
     MeasuredRow,
     Sorted,
+    in_full,
     sort_rows,
-    vendored,
 )
 from llmserve_lab.validation.third_rows import (
     THIRD_SHAPES,
@@ -170,7 +169,4 @@ def _told(row: LoopRow, line: Mapping[str, str]) -> LoopRow:
 @cache
 def fourth_runs() -> tuple[MeasuredRow, ...]:
     """The runs that were scored blind."""
-    found = fourth_rows(csv.DictReader(vendored("fourth_rows.csv").splitlines()))
-    if found.left_out:
-        raise ValueError(f"fourth_rows.csv must be known in full, got {found.left_out}")
-    return found.rows
+    return in_full("fourth_rows.csv", fourth_rows)

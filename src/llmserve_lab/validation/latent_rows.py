@@ -8,7 +8,6 @@ ones, ten requests each.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -33,8 +32,8 @@ from llmserve_lab.validation.rows import (
     PRECISIONS,
     MeasuredRow,
     Sorted,
+    in_full,
     sort_rows,
-    vendored,
 )
 from llmserve_lab.validation.unit_work import BYTES_16
 
@@ -206,7 +205,4 @@ def latent_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
 @cache
 def latent_runs() -> tuple[MeasuredRow, ...]:
     """The 217 runs that were scored blind."""
-    found = latent_rows(csv.DictReader(vendored("latent_rows.csv").splitlines()))
-    if found.left_out:
-        raise ValueError(f"latent_rows.csv must be known in full, got {found.left_out}")
-    return found.rows
+    return in_full("latent_rows.csv", latent_rows)

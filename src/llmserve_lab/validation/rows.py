@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -160,13 +160,24 @@ def vendored(name: str) -> str:
     return content.decode("utf8")
 
 
+def in_full(
+    name: str, rows_of: Callable[[Iterable[Mapping[str, str]]], Sorted]
+) -> tuple[MeasuredRow, ...]:
+    """All rows of a vendored file.
+
+    Raises:
+        ValueError: one of them cannot be predicted.
+    """
+    found = rows_of(csv.DictReader(vendored(name).splitlines()))
+    if found.left_out:
+        raise ValueError(f"{name} must be known in full, got {found.left_out}")
+    return found.rows
+
+
 @cache
 def dense_rows() -> tuple[MeasuredRow, ...]:
     """The 968 measured rows of dense models."""
-    found = sort_rows(csv.DictReader(vendored("dense_rows.csv").splitlines()))
-    if found.left_out:
-        raise ValueError(f"dense_rows.csv must be known in full, got {found.left_out}")
-    return found.rows
+    return in_full("dense_rows.csv", sort_rows)
 
 
 @cache

@@ -8,7 +8,6 @@ with the command of the server and of the client. Nothing of it is fitted.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -46,8 +45,8 @@ from llmserve_lab.validation.rows import (
     SYSTEMS,
     MeasuredRow,
     Sorted,
+    in_full,
     sort_rows,
-    vendored,
 )
 from llmserve_lab.validation.unit_work import BYTES_16
 
@@ -190,7 +189,4 @@ def _class_of(line: Mapping[str, str]) -> type[MeasuredRow]:
 @cache
 def third_runs() -> tuple[MeasuredRow, ...]:
     """The runs that were scored blind."""
-    found = third_rows(csv.DictReader(vendored("third_rows.csv").splitlines()))
-    if found.left_out:
-        raise ValueError(f"third_rows.csv must be known in full, got {found.left_out}")
-    return found.rows
+    return in_full("third_rows.csv", third_rows)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from llmserve_lab.catalog.data.dense_models import MISTRAL_7B
 from llmserve_lab.catalog.data.models import MODELS
-from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
-from llmserve_lab.catalog.records.ffn import SwigluFfn
-from llmserve_lab.catalog.records.shape import ModelShape
 
 GPT_OSS = "config.json of openai/gpt-oss-120b: layer_types alternate, sliding_window"
 SCOUT = (
@@ -37,17 +35,6 @@ _WHOLE = (
     "llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b", "qwen3-32b",
     "mixtral-8x7b", "deepseek-v3", "kimi-k2",
 )  # fmt: skip
-MISTRAL_7B = ModelShape(
-    name="Mistral-7B v0.1",
-    key="mistral-7b-v0.1",
-    source="config.json of mistralai/Mistral-7B-v0.1",
-    n_layers=32,
-    d_model=4096,
-    vocab=32_000,
-    attention=GroupedQueryAttention(n_heads=32, n_kv_heads=8, d_head=128),
-    ffn=SwigluFfn(d_ff=14_336),
-    max_context=32_768,
-)
 _GPT, _SCOUT = MODELS["gpt-oss-120b"], MODELS["llama-4-scout"]
 
 CACHE_LAYERS: Mapping[str, CacheLayers] = MappingProxyType(

@@ -111,7 +111,7 @@ QWEN_3_14B = _qwen(
 )  # fmt: skip
 # Its window of 4,096 tokens is as long as the longest prompt and answer of the trial.
 MISTRAL_7B = ModelShape(
-    name="Mistral-7B-v0.1",
+    name="Mistral-7B v0.1",
     key="mistral-7b-v0.1",
     source="config.json of mistralai/Mistral-7B-v0.1",
     n_layers=32,

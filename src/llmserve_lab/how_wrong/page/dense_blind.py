@@ -15,12 +15,13 @@ from llmserve_lab.validation.dense_trial import (
     GOAL,
     WITH_BAND,
     DenseTrialRow,
+    held_share,
     trial_record,
     trial_runs,
 )
 from llmserve_lab.validation.rows import MeasuredRow
 
-__all__ = ["GOAL", "WITH_BAND", "dense", "held", "score", "servers"]
+__all__ = ["GOAL", "WITH_BAND", "dense", "held_share", "score", "servers"]
 ARGONNE = "llm-inference-bench"
 MACHINES = ("book", "datasheet", "one factor")
 # Lines of the table beside those of LLM-Inference-Bench by its number of GPUs.
@@ -38,12 +39,6 @@ def score(machine: str = "book", group: str = ALL) -> Mapping[str, Any]:
     """
     found: Mapping[str, Any] = trial_record()["scores"][machine][group]
     return found
-
-
-def held() -> tuple[int, float]:
-    """Runs for which the book gives a band, and the share that lies inside."""
-    inside = [each for each in trial_record()["held"] if each is not None]
-    return len(inside), sum(inside) / len(inside)
 
 
 def servers() -> int:
